@@ -52,7 +52,8 @@ const authenticate = (credential: AuthenticateRequest['credential']) =>
 const byKey = () => authenticate({ case: 'apiKey', value: next(keys).secret })
 
 const database = stack.use(new DatabaseSync(join(directory, 'identity.sqlite'), { readOnly: true }))
-const READ = 'SELECT k.*, w.organization_id FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id WHERE k.hash = ?'
+const READ =
+  'SELECT k.*, w.organizationId FROM api_keys k JOIN workspaces w ON w.workspaceId = k.workspaceId WHERE k.hash = ?'
 const statement = database.prepare(READ)
 const bareRead = async () => statement.get(hash('sha256', next(keys).secret, 'hex'))
 

@@ -109,7 +109,7 @@ try {
 async function workspaceOf(): Promise<string> {
   const { DatabaseSync } = await import('node:sqlite')
   using database = new DatabaseSync(join(data, 'identity.sqlite'), { readOnly: true })
-  return database.prepare('SELECT id FROM workspaces LIMIT 1').get()?.id as string
+  return database.prepare('SELECT workspaceId FROM workspaces LIMIT 1').get()?.workspaceId as string
 }
 
 function message(n: number): Message {

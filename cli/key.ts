@@ -1,5 +1,4 @@
 // Creates, lists, changes, disables, enables and deletes API keys, as the operator.
-import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
@@ -76,9 +75,8 @@ function parseCreate(values: { readonly [name: string]: string }): Command {
   const { terms } = parseTerms(values)
   if (values.reset !== undefined && terms.limitNanos === undefined) throw new UsageError('--reset needs --limit')
   return async ({ identity, as }, workspaceId) => {
-    const expireTime =
-      days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
-    const request = { kind, name: values.name ?? 'made by the key command', ...expireTime, terms }
+    const expireTime = days === undefined ? undefined : systemClock.now() + Number(days) * DAY_MS
+    const request = { kind, name: values.name ?? 'made by the key command', expireTime, terms }
     const { apiKey, secret } = await identity.createApiKey(request, as(workspaceId))
     process.stdout.write(`${secret}\n`)
     if (apiKey !== undefined)
@@ -137,9 +135,8 @@ function remove(keyId: string): Command {
 
 function describe(key: ApiKey): string {
   const kind = Object.keys(KINDS).find((name) => KINDS[name] === key.kind)
-  const expired = key.expireTime !== undefined && timestampMs(key.expireTime) <= systemClock.now()
+  const expired = key.expireTime !== undefined && key.expireTime <= systemClock.now()
   const state = key.disabled ? 'disabled' : expired ? 'expired' : 'enabled'
-  const expiry =
-    key.expireTime === undefined ? 'never expires' : `expires ${timestampDate(key.expireTime).toISOString()}`
+  const expiry = key.expireTime === undefined ? 'never expires' : `expires ${new Date(key.expireTime).toISOString()}`
   return [key.keyId, `${key.prefix}…`, kind, state, expiry, ...describeTerms(key), JSON.stringify(key.name)].join('  ')
 }

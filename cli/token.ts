@@ -3,7 +3,6 @@
 // environment gives the server.
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isObject } from '#shared/json.ts'
@@ -80,8 +79,7 @@ async function rotate(words: string[]): Promise<void> {
   await using operator = await openAsOperator({ makes: false })
   const { next, useTime } = await operator.federation.rotateSigningKey({}, operator.as())
   process.stdout.write(`${next?.kid}\n`)
-  if (useTime !== undefined)
-    remark(`The key is published from now on, and signs from ${timestampDate(useTime).toISOString()} on`)
+  remark(`The key is published from now on, and signs from ${new Date(useTime).toISOString()} on`)
 }
 
 /** Parses the options of a command, and its file if it takes one. */

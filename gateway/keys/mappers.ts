@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import {
   type ApiKey,
   KeyTerms_Reset,
@@ -43,7 +42,7 @@ const FIELDS = {
 /** The settings of a key in a body; null means absent. */
 export function toKeySettings(body: KeyBody) {
   const { name = '', disabled = false, expires_at: expires } = body
-  return { name, disabled, terms: toTerms(body), expireTime: expires == null ? undefined : toMoment(expires) }
+  return { name, disabled, terms: toTerms(body), expireTime: expires == null ? undefined : Date.parse(expires) }
 }
 
 function toTerms(body: KeyBody): Terms {
@@ -60,8 +59,6 @@ function toTerms(body: KeyBody): Terms {
     limitIncludesOwnKeys: body.include_byok_in_limit ?? false,
   }
 }
-
-const toMoment = (text: string): Timestamp => timestampFromDate(new Date(text))
 
 /** The fields of a key that a body names. */
 export function maskOf(body: KeyBody): { paths: string[] } {

@@ -4,14 +4,17 @@ import { z } from 'zod'
 /** Milliseconds since the epoch, to the end of the year 9999: protobuf knows no later time. */
 export const time = z.int().min(0).max(253_402_300_799_999).meta({ description: 'Milliseconds since the epoch' })
 
-export function fromTime(at: Timestamp): number
-export function fromTime(at: Timestamp | undefined): number | undefined
-export function fromTime(at: Timestamp | undefined): number | undefined {
-  return at === undefined ? undefined : Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6)
+/** A time of a message: most are milliseconds since the epoch. */
+type Time = Timestamp | number
+
+export function fromTime(at: Time): number
+export function fromTime(at: Time | undefined): number | undefined
+export function fromTime(at: Time | undefined): number | undefined {
+  return typeof at === 'object' ? Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6) : at
 }
 
 /** A time that the service always gives. */
-export function fromSetTime(at: Timestamp | undefined): number {
+export function fromSetTime(at: Time | undefined): number {
   if (at === undefined) throw new Error('A service returned no time')
   return fromTime(at)
 }
@@ -27,8 +30,8 @@ export const anyMoment = z.iso.datetime({
   error: 'must be a time such as 2026-07-01T12:00:00Z or 2026-07-01T14:00:00+02:00 (in a URL, %2B02:00)',
 })
 
-export const fromMoment = (time: Timestamp | undefined): string => new Date(fromSetTime(time)).toISOString()
+export const fromMoment = (time: Time | undefined): string => new Date(fromSetTime(time)).toISOString()
 
-export function fromMaybeMoment(time: Timestamp | undefined): string | null {
+export function fromMaybeMoment(time: Time | undefined): string | null {
   return time === undefined ? null : new Date(fromTime(time) ?? 0).toISOString()
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import type { KeySource } from '#services/identity/domain/issuer.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
@@ -167,30 +168,30 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.deepEqual([created?.before, created?.after], [undefined, { ...issuer, discovery: true }])
       assert.deepEqual(revised?.after, { ...issuer, jwks_sha256 })
       assert.deepEqual([revised?.before, deleted?.before, deleted?.after], [created?.after, revised?.after, undefined])
-      assert.deepEqual([created?.actor, created?.resource, created?.resourceId], [byAdmin().actor, 'issuer', 'iss_1'])
+      assert.deepEqual([created?.actorKeyId, created?.resource, created?.resourceId], ['key_admin', 'issuer', 'iss_1'])
     })
 
     rule('an exchange finds policy, issuer, plan and key, as they are now', async ({ store, other }) => {
       const { organizationId, workspaceId } = await makeOrganization(store)
-      const key = await store.identity.createKey(workspaceId, newKey(), byAdmin())
+      const key = await store.identity.createKey(newKey({ workspaceId }), byAdmin())
       const { federation } = store
       const issuer = await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
-      const settings = policySettings({ target: { workspaceId, keyId: key.id } })
+      const settings = policySettings({ target: { workspaceId, keyId: key.keyId } })
       const policy = await federation.createPolicy(organizationId, 'p', () => settings, byAdmin())
-      const organization = { plan: 'business' }
-      const { kind, disabled, timeExpires } = key
-      const inUse = { kind, disabled, timeExpires }
+      const organization = { plan: Plan.BUSINESS }
+      const { kind, disabled, expireTime } = key
+      const inUse = { kind, disabled, expireTime }
       assert.deepEqual(await other.federation.findPolicy('p'), { policy, issuer, organization, key: inUse })
       await federation.revisePolicy(organizationId, 'p', (now) => ({ ...now, enabled: false }), byAdmin())
-      await store.organizations.setPlan(organizationId, 'free', byAdmin())
-      await store.identity.reviseKey(workspaceId, key.id, (each) => ({ ...each, disabled: true }), byAdmin())
+      await store.organizations.setPlan(organizationId, Plan.FREE, byAdmin())
+      await store.identity.reviseKey(workspaceId, key.keyId, (each) => ({ ...each, disabled: true }), byAdmin())
       const found = await groundIn(other, 'p')
-      assert.deepEqual([found.policy.enabled, found.organization.plan, found.key?.disabled], [false, 'free', true])
+      assert.deepEqual([found.policy.enabled, found.organization.plan, found.key?.disabled], [false, Plan.FREE, true])
       await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'other' }), byAdmin())
       const { issuer: changed } = await groundIn(other, 'p')
       assert.deepEqual([changed?.name, changed?.revision], ['other', 2])
       await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())
-      await store.identity.deleteKey(workspaceId, key.id, byAdmin())
+      await store.identity.deleteKey(workspaceId, key.keyId, byAdmin())
       const left = await groundIn(other, 'p')
       assert.deepEqual([left.policy.id, left.issuer, left.key], ['p', undefined, undefined])
       for (const id of ['', 'P', 'p\0', '$ne', 'x'.repeat(10_000)]) {

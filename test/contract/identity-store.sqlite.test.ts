@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import { openSqliteStores } from '#services/identity/adapters/sqlite/stores.ts'
 import { systemClock } from '#shared/clock.ts'
 import { SqliteJobs } from '#shared/stores/sqlite-jobs.ts'
@@ -30,7 +31,7 @@ test('SQLite itself refuses to change an entry of the audit log, and to remove o
   {
     await using stores = openSqliteStores(path, systemClock)
     const { organizationId } = await makeOrganization(stores)
-    await stores.organizations.setPlan(organizationId, 'free', byAdmin(9_000))
+    await stores.organizations.setPlan(organizationId, Plan.FREE, byAdmin(9_000))
     assert.equal(await stores.auditLog.expire(6_000, 1), 1)
   }
   using database = new DatabaseSync(path)

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
-import { NO_TERMS } from '#services/identity/domain/api-key.ts'
-import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
+import { type ApiKey, Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
@@ -15,10 +13,7 @@ import {
   suiteOf,
 } from './identity-store.support.ts'
 
-const stored = (key: NewApiKey, workspaceId: string, creatorKeyId?: string) => {
-  const rest = { terms: NO_TERMS, timeUpdated: key.timeCreated, creatorKeyId, workspaceId, disabled: false }
-  return { ...rest, ...key }
-}
+const keyIn = (workspaceId: string, more: Partial<ApiKey> = {}) => newKey({ workspaceId, ...more })
 
 const toggle = (disabled: boolean) => (key: ApiKey) => ({ ...key, disabled })
 const disable = toggle(true)
@@ -32,14 +27,17 @@ const workspaceOf = async ({ identity }: Stores): Promise<string> =>
 export function identityStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
   suiteOf(`IdentityStore on ${name}`, make, options, (rule) => {
     rule('the first bootstrap makes organization, workspace and all keys', async ({ store, other }) => {
-      const [given, made] = [newKey(), newKey({ kind: 'management', timeExpires: 5000 })]
-      const bootstrap = newBootstrap({ ...given, given: true }, { ...made, given: false })
+      const [given, made] = [newKey(), newKey({ kind: Kind.MANAGEMENT, expireTime: 5000 })]
+      const bootstrap = newBootstrap({ key: given, isGiven: true }, { key: made, isGiven: false })
       const { organization, workspace } = bootstrap
-      const keys = [stored(given, workspace.id), stored(made, workspace.id)]
-      const expected = { organizationId: organization.id, workspaceId: workspace.id, first: true, keys }
+      const keys = [
+        { ...given, workspaceId: workspace.id },
+        { ...made, workspaceId: workspace.id },
+      ]
+      const expected = { organizationId: organization.organizationId, workspaceId: workspace.id, first: true, keys }
       assert.deepEqual(await store.identity.bootstrap(bootstrap), expected)
       assert.deepEqual(await other.identity.findKey(made.hash), {
-        organizationId: organization.id,
+        organizationId: organization.organizationId,
         workspaceLimitNanos: undefined,
         key: keys[1],
       })
@@ -48,29 +46,35 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     rule('a later bootstrap answers what is there and writes given keys only', async ({ store, other }) => {
       const first = await store.identity.bootstrap(newBootstrap())
       const [given, made] = [newKey(), newKey()]
-      const second = await other.identity.bootstrap(newBootstrap({ ...given, given: true }, { ...made, given: false }))
-      assert.deepEqual(second, { ...first, first: false, keys: [stored(given, first.workspaceId), undefined] })
+      const second = await other.identity.bootstrap(
+        newBootstrap({ key: given, isGiven: true }, { key: made, isGiven: false }),
+      )
+      assert.deepEqual(second, {
+        ...first,
+        first: false,
+        keys: [{ ...given, workspaceId: first.workspaceId }, undefined],
+      })
       assert.equal(await store.identity.findKey(made.hash), undefined)
     })
 
     rule('a bootstrap leaves a given key that is there as it is', async ({ store }) => {
       const given = newKey()
-      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ ...given, given: true }))
-      await store.identity.reviseKey(workspaceId, given.id, disable, byAdmin())
+      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ key: given, isGiven: true }))
+      await store.identity.reviseKey(workspaceId, given.keyId, disable, byAdmin())
       const again = await store.identity.bootstrap(
-        newBootstrap({ ...given, id: randomId('key'), name: 'new', given: true }),
+        newBootstrap({ key: { ...given, keyId: randomId('key'), name: 'new' }, isGiven: true }),
       )
-      assert.deepEqual(again.keys, [{ ...stored(given, workspaceId), disabled: true, timeUpdated: 5_000 }])
+      assert.deepEqual(again.keys, [{ ...given, workspaceId, disabled: true, updateTime: 5_000 }])
     })
 
     rule('a bootstrap never writes a given key again that was deleted', async ({ store, other }) => {
       const [given, later] = [newKey(), newKey()]
-      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ ...given, given: true }))
-      assert.equal(await store.identity.deleteKey(workspaceId, given.id, byAdmin()), true)
+      const { workspaceId } = await store.identity.bootstrap(newBootstrap({ key: given, isGiven: true }))
+      assert.equal(await store.identity.deleteKey(workspaceId, given.keyId, byAdmin()), true)
       for (const { identity } of [other, store]) {
-        const keys = [given, later].map((key) => ({ ...key, given: true }))
+        const keys = [given, later].map((key) => ({ key: key, isGiven: true }))
         const again = await identity.bootstrap(newBootstrap(...keys))
-        assert.deepEqual(again.keys, [undefined, stored(later, workspaceId)])
+        assert.deepEqual(again.keys, [undefined, { ...later, workspaceId }])
         assert.equal(await store.identity.findKey(given.hash), undefined)
       }
     })
@@ -81,8 +85,8 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
         const given = newKey()
         const starts = Array.from({ length: 8 }, (_, index) => {
           const keys = [
-            { ...given, id: randomId('key'), given: true },
-            { ...newKey(), given: false },
+            { key: { ...given, keyId: randomId('key') }, isGiven: true },
+            { key: newKey(), isGiven: false },
           ]
           return (index % 2 === 0 ? store : other).identity.bootstrap(newBootstrap(...keys))
         })
@@ -90,7 +94,7 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
         assert.equal(answers.filter((answer) => answer.first).length, 1)
         assert.equal(new Set(answers.map((answer) => answer.organizationId)).size, 1)
         assert.equal(new Set(answers.map((answer) => answer.workspaceId)).size, 1)
-        assert.equal(new Set(answers.map((answer) => answer.keys[0]?.id)).size, 1)
+        assert.equal(new Set(answers.map((answer) => answer.keys[0]?.keyId)).size, 1)
         assert.equal(answers.filter((answer) => answer.keys[1] !== undefined).length, 1)
         const { items } = await store.identity.listKeys(answers[0]?.workspaceId ?? '', pageOf(0, 100))
         assert.equal(items.length, 2)
@@ -99,12 +103,15 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
 
     rule('a key is found by hash and by id, and only in its own workspace', async ({ store, other }) => {
       const workspace = await workspaceOf(store)
-      const key = newKey({ kind: 'personal', name: 'näme ☂', timeExpires: 2 ** 45 })
-      assert.deepEqual(await store.identity.createKey(workspace, key, byAdmin()), stored(key, workspace, 'key_admin'))
-      assert.deepEqual((await other.identity.findKey(key.hash))?.key, stored(key, workspace, 'key_admin'))
-      assert.deepEqual(await other.identity.getKey(workspace, key.id), await other.identity.findKey(key.hash))
-      assert.equal(await store.identity.getKey('wrk_other', key.id), undefined)
-      assert.equal(await store.identity.reviseKey('wrk_other', key.id, disable, byAdmin()), undefined)
+      const key = keyIn(workspace, { kind: Kind.PERSONAL, name: 'näme ☂', expireTime: 2 ** 45 })
+      assert.deepEqual(await store.identity.createKey({ ...key, workspaceId: workspace }, byAdmin()), {
+        ...key,
+        workspaceId: workspace,
+      })
+      assert.deepEqual((await other.identity.findKey(key.hash))?.key, { ...key, workspaceId: workspace })
+      assert.deepEqual(await other.identity.getKey(workspace, key.keyId), await other.identity.findKey(key.hash))
+      assert.equal(await store.identity.getKey('wrk_other', key.keyId), undefined)
+      assert.equal(await store.identity.reviseKey('wrk_other', key.keyId, disable, byAdmin()), undefined)
       assert.equal((await store.identity.findKey(key.hash))?.key.disabled, false, 'nor can it be changed from another')
       assert.deepEqual(await store.identity.listKeys('wrk_other', pageOf(0, 10)), { items: [], more: false })
       assert.equal(await store.identity.findKey('f'.repeat(64)), undefined)
@@ -113,19 +120,19 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     rule('a change of one store is seen by another at once', async ({ store, other }) => {
       const workspace = await workspaceOf(store)
       const key = newKey()
-      await store.identity.createKey(workspace, key, byAdmin())
-      let timeUpdated = key.timeCreated
+      await store.identity.createKey({ ...key, workspaceId: workspace }, byAdmin())
+      let updateTime = key.createTime
       for (const [index, disabled] of [true, true, false].entries()) {
         const by = byAdmin(6_000 + index)
-        if (index !== 1) timeUpdated = by.time
-        assert.deepEqual(await store.identity.reviseKey(workspace, key.id, toggle(disabled), by), {
-          ...stored(key, workspace, 'key_admin'),
-
+        if (index !== 1) updateTime = by.time
+        assert.deepEqual(await store.identity.reviseKey(workspace, key.keyId, toggle(disabled), by), {
+          ...key,
+          workspaceId: workspace,
           disabled,
-          timeUpdated,
+          updateTime,
         })
         assert.equal((await other.identity.findKey(key.hash))?.key.disabled, disabled)
-        assert.equal((await other.identity.getKey(workspace, key.id))?.key.disabled, disabled)
+        assert.equal((await other.identity.getKey(workspace, key.keyId))?.key.disabled, disabled)
       }
     })
 
@@ -133,11 +140,13 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const workspace = await workspaceOf(store)
       const keys = Array.from({ length: 7 }, () => newKey())
       await Promise.all(
-        keys.map((key, index) => (index % 2 === 0 ? store : other).identity.createKey(workspace, key, byAdmin())),
+        keys.map((key, index) =>
+          (index % 2 === 0 ? store : other).identity.createKey({ ...key, workspaceId: workspace }, byAdmin()),
+        ),
       )
       const all = await store.identity.listKeys(workspace, pageOf(0, 7))
       assert.deepEqual([all.items.map((item) => item.seq), all.more], [[1, 2, 3, 4, 5, 6, 7], false])
-      assert.deepEqual(new Set(all.items.map((item) => item.key.id)), new Set(keys.map((key) => key.id)))
+      assert.deepEqual(new Set(all.items.map((item) => item.key.keyId)), new Set(keys.map((key) => key.keyId)))
       const page = await store.identity.listKeys(workspace, pageOf(2, 3))
       assert.deepEqual(page, { items: all.items.slice(2, 5), more: true })
       assert.deepEqual(await store.identity.listKeys(workspace, pageOf(7, 3)), { items: [], more: false })
@@ -147,14 +156,14 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const workspace = await workspaceOf(store)
       const key = newKey()
       await assert.rejects(
-        store.identity.createKey('wrk_missing', key, byAdmin()),
+        store.identity.createKey({ ...key, workspaceId: 'wrk_missing' }, byAdmin()),
         reasonOfRejection('WORKSPACE_NOT_FOUND', { workspace_id: 'wrk_missing' }),
       )
       assert.equal(await store.identity.findKey(key.hash), undefined)
-      await store.identity.createKey(workspace, key, byAdmin())
-      await assert.rejects(store.identity.createKey(workspace, newKey({ id: key.id }), byAdmin()))
-      await assert.rejects(store.identity.createKey(workspace, newKey({ hash: key.hash }), byAdmin()))
-      await store.identity.createKey(workspace, newKey(), byAdmin())
+      await store.identity.createKey({ ...key, workspaceId: workspace }, byAdmin())
+      await assert.rejects(store.identity.createKey(keyIn(workspace, { keyId: key.keyId }), byAdmin()))
+      await assert.rejects(store.identity.createKey(keyIn(workspace, { hash: key.hash }), byAdmin()))
+      await store.identity.createKey(keyIn(workspace), byAdmin())
       assert.deepEqual(
         (await store.identity.listKeys(workspace, pageOf(0, 10))).items.map((item) => item.seq),
         [1, 2],
@@ -163,54 +172,53 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
 
     rule('a key is found by its organization, whatever its workspace', async ({ store, other }) => {
       const { organizationId, workspaceId } = await store.identity.bootstrap(newBootstrap())
-      const key = await store.identity.createKey(workspaceId, newKey(), byAdmin())
-      assert.deepEqual(await other.identity.findOrganizationKey(organizationId, key.id), key)
-      assert.equal(await store.identity.findOrganizationKey('org_other', key.id), undefined)
+      const key = await store.identity.createKey(keyIn(workspaceId), byAdmin())
+      assert.deepEqual(await other.identity.findOrganizationKey(organizationId, key.keyId), key)
+      assert.equal(await store.identity.findOrganizationKey('org_other', key.keyId), undefined)
       assert.equal(await store.identity.findOrganizationKey(organizationId, 'key_other'), undefined)
     })
 
     rule('a deleted key is gone for every process, and only from its own workspace', async ({ store, other }) => {
       const workspace = await workspaceOf(store)
       const key = newKey()
-      await store.identity.createKey(workspace, key, byAdmin())
-      assert.equal(await store.identity.deleteKey('wrk_other', key.id, byAdmin()), false)
-      assert.equal(await store.identity.deleteKey(workspace, key.id, byAdmin()), true)
+      await store.identity.createKey({ ...key, workspaceId: workspace }, byAdmin())
+      assert.equal(await store.identity.deleteKey('wrk_other', key.keyId, byAdmin()), false)
+      assert.equal(await store.identity.deleteKey(workspace, key.keyId, byAdmin()), true)
       assert.equal(await other.identity.findKey(key.hash), undefined)
-      assert.equal(await other.identity.getKey(workspace, key.id), undefined)
-      assert.equal(await other.identity.reviseKey(workspace, key.id, disable, byAdmin()), undefined)
-      assert.equal(await other.identity.deleteKey(workspace, key.id, byAdmin()), false)
-      const later = await store.identity.createKey(workspace, newKey(), byAdmin())
+      assert.equal(await other.identity.getKey(workspace, key.keyId), undefined)
+      assert.equal(await other.identity.reviseKey(workspace, key.keyId, disable, byAdmin()), undefined)
+      assert.equal(await other.identity.deleteKey(workspace, key.keyId, byAdmin()), false)
+      const later = await store.identity.createKey(keyIn(workspace), byAdmin())
       const { items } = await store.identity.listKeys(workspace, pageOf(0, 10))
       assert.deepEqual(items, [{ seq: 2, key: later }], 'its number is not given again')
     })
 
     rule('each change of a key is in the audit log, one that changes nothing is not', async ({ store, other }) => {
       const [given, made] = [newKey({ name: 'given' }), newKey()]
-      const bootstrap = newBootstrap({ ...given, given: true })
+      const bootstrap = newBootstrap({ key: given, isGiven: true })
       const { organizationId, workspaceId } = await store.identity.bootstrap(bootstrap)
-      await store.identity.createKey(workspaceId, { ...made, timeExpires: 60_000 }, byAdmin())
+      await store.identity.createKey({ ...made, workspaceId, expireTime: 60_000 }, byAdmin())
       for (const disabled of [true, true])
-        await store.identity.reviseKey(workspaceId, made.id, toggle(disabled), byAdmin())
-      await Promise.all([store, other].map(({ identity }) => identity.deleteKey(workspaceId, made.id, byAdmin())))
-      await assert.rejects(store.identity.createKey(workspaceId, newKey({ hash: given.hash }), byAdmin()))
-      const [type, resource, operator] = ['changed', 'api-key', { kind: 'operator' }] as const
+        await store.identity.reviseKey(workspaceId, made.keyId, toggle(disabled), byAdmin())
+      await Promise.all([store, other].map(({ identity }) => identity.deleteKey(workspaceId, made.keyId, byAdmin())))
+      await assert.rejects(store.identity.createKey(keyIn(workspaceId, { hash: given.hash }), byAdmin()))
+      const [type, resource] = ['changed', 'api-key'] as const
       const snapshot = (name: string, expires: string | null = null, disabled = false) => {
         return { workspace_id: workspaceId, kind: 'workspace', name, disabled, expire_time: expires }
       }
       const [enabled, disabled] = [false, true].map((off) => snapshot('a key', '1970-01-01T00:01:00.000Z', off))
-      const { actor } = byAdmin()
+      const { actorKeyId } = byAdmin()
       assert.deepEqual(await changesOf(other, organizationId), [
         {
           type,
-          actor: operator,
           resource: 'organization',
           resourceId: organizationId,
           after: { name: 'an organization', plan: 'enterprise' },
         },
-        { type, actor: operator, resource, resourceId: given.id, after: snapshot('given') },
-        { type, actor, resource, resourceId: made.id, after: enabled },
-        { type, actor, resource, resourceId: made.id, before: enabled, after: disabled },
-        { type, actor, resource, resourceId: made.id, before: disabled },
+        { type, resource, resourceId: given.keyId, after: snapshot('given') },
+        { type, actorKeyId, resource, resourceId: made.keyId, after: enabled },
+        { type, actorKeyId, resource, resourceId: made.keyId, before: enabled, after: disabled },
+        { type, actorKeyId, resource, resourceId: made.keyId, before: disabled },
       ])
       assert.equal(JSON.stringify(await changesOf(store, organizationId)).includes(given.hash), false)
     })

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { OrganizationSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { type ApiKey, ApiKeySchema, Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { NO_TERMS } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent, By, Changed } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
-import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { Bootstrap } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -51,26 +55,35 @@ export function suiteOf(
 
 /** Who makes the changes in the suites. */
 export function byAdmin(time = 5_000): By {
-  return { actor: { kind: 'api-key', keyId: 'key_admin' }, time }
+  return { actorKeyId: 'key_admin', time }
 }
 
-export const byOperator: By = { actor: { kind: 'operator' }, time: 5_000 }
+export const byOperator: By = { time: 5_000 }
 
-export function newKey(more: Partial<NewApiKey> = {}): NewApiKey {
-  const base = { kind: 'workspace', name: 'a key', prefix: 'sk-portico-abcd', timeCreated: 1000 } as const
-  return { id: randomId('key'), hash: randomText(64), ...base, timeExpires: undefined, ...more }
+export function newKey(more: Partial<ApiKey> = {}): ApiKey {
+  const made = { keyId: randomId('key'), hash: randomText(64), prefix: 'sk-portico-abcd', terms: NO_TERMS }
+  const times = { createTime: 1000, updateTime: 1000 }
+  return { ...create(ApiKeySchema, { kind: Kind.WORKSPACE, name: 'a key', ...made, ...times }), ...more }
+}
+
+function newOrganization(plan: Plan, name = 'an organization'): NewOrganization {
+  const organization = create(OrganizationSchema, { organizationId: randomId('org'), name, plan, createTime: 1000 })
+  return { organization, workspace: { id: randomId('wrk'), name: 'a workspace' } }
 }
 
 /** Makes an organization with a workspace and a management key. */
 export async function makeOrganization(
   { organizations }: Stores,
-  more: Partial<NewOrganization> = {},
+  {
+    plan = Plan.BUSINESS,
+    name,
+    key = newKey({ kind: Kind.MANAGEMENT }),
+  }: { plan?: Plan; name?: string; key?: ApiKey } = {},
 ): Promise<{ organizationId: string; workspaceId: string; keyId: string }> {
-  const [organizationId, workspaceId, key] = [randomId('org'), randomId('wrk'), newKey({ kind: 'management' })]
-  const workspace = { id: workspaceId, name: 'a workspace' }
-  const whole = { id: organizationId, name: 'an organization', plan: 'business', workspace, key, ...more } as const
-  await organizations.createOrganization(whole, byOperator)
-  return { organizationId, workspaceId, keyId: key.id }
+  const created = newOrganization(plan, name)
+  const workspaceId = created.workspace.id
+  const { organizationId } = await organizations.createOrganization(created, { ...key, workspaceId }, byOperator)
+  return { organizationId, workspaceId, keyId: key.keyId }
 }
 
 export function issuerSettings(more: Partial<IssuerSettings> = {}): IssuerSettings {
@@ -105,6 +118,5 @@ export async function changesOf({ auditLog }: Stores, organizationId: string): P
 }
 
 export function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
-  const organization = { id: randomId('org'), name: 'an organization' }
-  return { organization, workspace: { id: randomId('wrk'), name: 'a workspace' }, timeCreated: 1000, keys }
+  return { ...newOrganization(Plan.ENTERPRISE), keys }
 }

@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import {
   KeyTerms_ResponsesDialect as Dialect,
   KeyTermsSchema,
+  Principal_Kind as Kind,
   KeyTerms_Reset as Reset,
 } from '#gen/portico/identity/v1/identity_pb.js'
 import { NO_TERMS } from '#services/identity/domain/api-key.ts'
@@ -47,9 +48,9 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
         { ...NO_TERMS, allowedModels: ['a'] },
       ]) {
         const key = newKey({ terms })
-        const made = await store.identity.createKey(workspaceId, key, byAdmin())
+        const made = await store.identity.createKey({ ...key, workspaceId }, byAdmin())
         assert.deepEqual(made.terms, terms)
-        assert.deepEqual(await other.identity.getKey(workspaceId, key.id), await other.identity.findKey(key.hash))
+        assert.deepEqual(await other.identity.getKey(workspaceId, key.keyId), await other.identity.findKey(key.hash))
         assert.deepEqual((await other.identity.findKey(key.hash))?.key, made)
       }
     })
@@ -60,11 +61,11 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
         const { store, other } = opened
         const { organizationId, workspaceId } = await makeOrganization(store)
         const key = newKey()
-        const made = await store.identity.createKey(workspaceId, key, byAdmin(6_000))
-        const change = { name: 'other', terms: ALL, timeExpires: 9_000 }
+        const made = await store.identity.createKey({ ...key, workspaceId }, byAdmin(6_000))
+        const change = { name: 'other', terms: ALL, expireTime: 9_000 }
         const revise = (time: number) =>
-          store.identity.reviseKey(workspaceId, key.id, (each) => ({ ...each, ...change }), byAdmin(time))
-        const expected = { ...made, ...change, timeUpdated: 7_000 }
+          store.identity.reviseKey(workspaceId, key.keyId, (each) => ({ ...each, ...change }), byAdmin(time))
+        const expected = { ...made, ...change, updateTime: 7_000 }
         assert.deepEqual(await revise(7_000), expected)
         assert.deepEqual(await revise(8_000), expected)
         assert.deepEqual((await other.identity.findKey(key.hash))?.key, expected)
@@ -101,35 +102,35 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
     rule('of revisions at once none is lost', async ({ store, other }) => {
       const { workspaceId } = await makeOrganization(store)
       const key = newKey({ terms: { ...NO_TERMS, requestsPerMinute: 1 } })
-      await store.identity.createKey(workspaceId, key, byAdmin())
+      await store.identity.createKey({ ...key, workspaceId }, byAdmin())
       const raise = ({ identity }: typeof store) =>
         identity.reviseKey(
           workspaceId,
-          key.id,
-          (each) => ({
+          key.keyId,
+          ({ terms = NO_TERMS, ...each }) => ({
             ...each,
-            terms: { ...each.terms, requestsPerMinute: (each.terms.requestsPerMinute ?? 0) + 1 },
+            terms: { ...terms, requestsPerMinute: (terms.requestsPerMinute ?? 0) + 1 },
           }),
           byAdmin(),
         )
       await Promise.all([store, other, store, other, store].map(raise))
-      assert.equal((await other.identity.findKey(key.hash))?.key.terms.requestsPerMinute, 6)
+      assert.equal((await other.identity.findKey(key.hash))?.key.terms?.requestsPerMinute, 6)
     })
 
     rule('keys are listed by kind, only enabled ones, and after the first ones', async ({ store }) => {
       const { workspaceId } = await makeOrganization(store)
-      const keys = (['workspace', 'personal', 'workspace', 'workspace'] as const).map((kind) => newKey({ kind }))
-      for (const key of keys) await store.identity.createKey(workspaceId, key, byAdmin())
-      const [one = '', two = '', three = '', four = ''] = keys.map(({ id }) => id)
+      const keys = [Kind.WORKSPACE, Kind.PERSONAL, Kind.WORKSPACE, Kind.WORKSPACE].map((kind) => newKey({ kind }))
+      for (const key of keys) await store.identity.createKey({ ...key, workspaceId }, byAdmin())
+      const [one = '', two = '', three = '', four = ''] = keys.map(({ keyId }) => keyId)
       await store.identity.reviseKey(workspaceId, three, (key) => ({ ...key, disabled: true }), byAdmin())
       const idsOf = async (more: Partial<KeyQuery>) => {
         const { items, more: left } = await store.identity.listKeys(workspaceId, query(more))
-        return [items.map(({ key }) => key.id), left]
+        return [items.map(({ key }) => key.keyId), left]
       }
-      assert.deepEqual(await idsOf({ kinds: ['workspace', 'personal'] }), [[one, two, three, four], false])
-      assert.deepEqual(await idsOf({ kinds: ['workspace'] }), [[one, three, four], false])
-      assert.deepEqual(await idsOf({ kinds: ['workspace'], enabledOnly: true }), [[one, four], false])
-      assert.deepEqual(await idsOf({ kinds: ['workspace'], offset: 1, limit: 1 }), [[three], true])
+      assert.deepEqual(await idsOf({ kinds: [Kind.WORKSPACE, Kind.PERSONAL] }), [[one, two, three, four], false])
+      assert.deepEqual(await idsOf({ kinds: [Kind.WORKSPACE] }), [[one, three, four], false])
+      assert.deepEqual(await idsOf({ kinds: [Kind.WORKSPACE], enabledOnly: true }), [[one, four], false])
+      assert.deepEqual(await idsOf({ kinds: [Kind.WORKSPACE], offset: 1, limit: 1 }), [[three], true])
       assert.deepEqual(await idsOf({ after: 3, offset: 1 }), [[four], false])
     })
 
@@ -138,11 +139,11 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
       const { organizationId, workspaceId } = await makeOrganization(store)
       const foreign = await makeOrganization(store)
       const [earlier, later] = [newKey(), newKey()]
-      await store.identity.createKey(workspaceId, earlier, byAdmin())
+      await store.identity.createKey({ ...earlier, workspaceId }, byAdmin())
       const set = (nanos: bigint | undefined) => store.identity.setWorkspaceLimit(workspaceId, nanos, byOperator)
       for (const nanos of [9_223_372_036_854_775_807n, 9_223_372_036_854_775_807n, 0n])
         assert.equal(await set(nanos), true)
-      await other.identity.createKey(workspaceId, later, byAdmin())
+      await other.identity.createKey({ ...later, workspaceId }, byAdmin())
       const limitOf = async (hash: string) => (await other.identity.findKey(hash))?.workspaceLimitNanos
       assert.deepEqual([await limitOf(earlier.hash), await limitOf(later.hash)], [0n, 0n])
       const elsewhere = await other.identity.getKey(foreign.workspaceId, foreign.keyId)
@@ -166,7 +167,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
       const { workspaceId } = await makeOrganization(store)
       const keys = Array.from({ length: 4 }, () => newKey())
       await Promise.all([
-        ...keys.map((key) => other.identity.createKey(workspaceId, key, byAdmin())),
+        ...keys.map((key) => other.identity.createKey({ ...key, workspaceId }, byAdmin())),
         store.identity.setWorkspaceLimit(workspaceId, 7n, byOperator),
       ])
       const found = await Promise.all(keys.map(({ hash }) => store.identity.findKey(hash)))

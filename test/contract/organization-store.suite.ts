@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { OrganizationSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import {
   byAdmin,
-  byOperator,
   changesOf,
   type MakePlace,
   makeOrganization,
@@ -14,9 +16,9 @@ import {
 export function organizationStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
   suiteOf(`OrganizationStore on ${name}`, make, options, (rule) => {
     rule('an organization begins with a workspace and a key', async ({ store, other }) => {
-      const key = newKey({ kind: 'management' })
-      const { organizationId, workspaceId } = await makeOrganization(store, { key, plan: 'free', name: 'näme ☂' })
-      const expected = { id: organizationId, name: 'näme ☂', plan: 'free', timeCreated: byOperator.time }
+      const key = newKey({ kind: Kind.MANAGEMENT })
+      const { organizationId, workspaceId } = await makeOrganization(store, { key, plan: Plan.FREE, name: 'näme ☂' })
+      const expected = create(OrganizationSchema, { organizationId, name: 'näme ☂', plan: Plan.FREE, createTime: 1000 })
       assert.deepEqual(await other.organizations.getOrganization(organizationId), expected)
       assert.equal(await other.organizations.getOrganization('org_other'), undefined)
       const found = await other.identity.findKey(key.hash)
@@ -37,18 +39,21 @@ export function organizationStoreSuite(name: string, make: MakePlace, options: S
         made[organizationId] = [workspaceId]
       }
       const { items, total } = await store.organizations.listOrganizations(0, 10)
-      assert.deepEqual([Object.fromEntries(items.map(({ id, workspaceIds }) => [id, workspaceIds])), total], [made, 4])
+      assert.deepEqual(
+        [Object.fromEntries(items.map(({ organizationId, workspaceIds }) => [organizationId, workspaceIds])), total],
+        [made, 4],
+      )
       assert.deepEqual(await store.organizations.listOrganizations(1, 2), { items: items.slice(1, 3), total: 4 })
       assert.deepEqual(await store.organizations.listOrganizations(4, 2), { items: [], total: 4 })
     })
 
     rule('a change of the plan is seen at once, and in the audit log once', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
-      for (const plan of ['free', 'free', 'enterprise'] as const) {
+      for (const plan of [Plan.FREE, Plan.FREE, Plan.ENTERPRISE]) {
         assert.equal((await store.organizations.setPlan(organizationId, plan, byAdmin()))?.plan, plan)
         assert.equal((await other.organizations.getOrganization(organizationId))?.plan, plan)
       }
-      assert.equal(await store.organizations.setPlan('org_other', 'free', byAdmin()), undefined)
+      assert.equal(await store.organizations.setPlan('org_other', Plan.FREE, byAdmin()), undefined)
       const changes = await changesOf(other, organizationId)
       assert.deepEqual(
         changes

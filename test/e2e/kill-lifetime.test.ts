@@ -17,7 +17,7 @@ const MESSAGES = 3_000
 /** Creates a long session while no server runs. */
 async function fill(data: string, directory: string): Promise<void> {
   using identity = new DatabaseSync(join(data, 'identity.sqlite'), { readOnly: true })
-  const workspace = identity.prepare('SELECT id FROM workspaces').get()?.id as string
+  const workspace = identity.prepare('SELECT workspaceId FROM workspaces').get()?.workspaceId as string
   await using store = await openSqliteSessionStore({ path: join(data, 'session.sqlite'), clock: systemClock })
   const staged = await store.stageSession(workspace, 'ses_long', 'import')
   const prompt = { text: 'long ago', files: [], agents: [], metadata: undefined }

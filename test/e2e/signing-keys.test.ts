@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
-import { SCHEMA } from '#services/identity/adapters/sqlite/schema.ts'
+import { SQLITE } from '#services/identity/adapters/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
 import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import { KeySeal } from '#services/identity/run/access-token/key-seal.ts'
@@ -67,7 +67,7 @@ test('no private key is in the bytes of a data folder, in the log or in an answe
   const written = filesOf(data.path)
   assert.equal(await server.stop(), 0)
 
-  const file = new SqliteFile(join(data.path, 'identity.sqlite'), { schema: SCHEMA, exclusive: false })
+  const file = new SqliteFile(join(data.path, 'identity.sqlite'), { schema: SQLITE, exclusive: false })
   const keys = await new SqliteSigningKeys(file).list()
   await file[Symbol.asyncDispose]()
   assert.equal(keys.length, 2)

@@ -125,7 +125,7 @@ test('a run of a session spends nothing more once its key is disabled', async ()
     const { data } = await call(secrets.two, '/api/session/ses_one/permission')
     return data.length > 0 ? data : undefined
   })
-  database.exec("UPDATE api_keys SET disabled = 1 WHERE id = 'key_one'")
+  database.exec("UPDATE api_keys SET disabled = 1 WHERE keyId = 'key_one'")
   await call(secrets.two, `/api/session/ses_one/permission/${id}/reply`, { reply: 'once' })
   await call(secrets.two, '/api/experimental/session/ses_one/wait', {})
   const { data } = await call(secrets.two, '/api/session/ses_one/message?order=asc')

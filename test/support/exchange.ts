@@ -1,3 +1,5 @@
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
@@ -52,8 +54,8 @@ export function groundWith(
       keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) },
       ...more.issuer,
     },
-    organization: { plan: 'enterprise' },
-    key: { kind: 'workspace', disabled: false, timeExpires: undefined },
+    organization: { plan: Plan.ENTERPRISE },
+    key: { kind: Kind.WORKSPACE, disabled: false },
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { folderEncryptionKey } from '#services/identity/adapters/encryption-key.ts'
 import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
-import { SCHEMA } from '#services/identity/adapters/sqlite/schema.ts'
+import { SQLITE } from '#services/identity/adapters/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
 import type { Grant } from '#services/identity/domain/access-token.ts'
 import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
@@ -47,7 +47,7 @@ export interface SigningStore extends AsyncDisposable {
 /** A store of its own; its clock stands at 2026-01-01. */
 export async function openSigningStore(): Promise<SigningStore> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-signing-'))
-  const file = new SqliteFile(join(directory, 'identity.sqlite'), { schema: SCHEMA, exclusive: false })
+  const file = new SqliteFile(join(directory, 'identity.sqlite'), { schema: SQLITE, exclusive: false })
   const keys = new SqliteSigningKeys(file)
   const reads = { count: 0 }
   const store: SigningKeys = {
@@ -90,7 +90,7 @@ export async function openRing(
   const isFolder = 'directory' in place
   const store = isFolder
     ? new SqliteSigningKeys(
-        stack.use(new SqliteFile(join(place.directory, 'identity.sqlite'), { schema: SCHEMA, exclusive: false })),
+        stack.use(new SqliteFile(join(place.directory, 'identity.sqlite'), { schema: SQLITE, exclusive: false })),
       )
     : new MongoSigningKeys(stack.use(await openMongo(place)))
   const keys = [isFolder ? folderEncryptionKey(place.directory, false) : KEY_A]

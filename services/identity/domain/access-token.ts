@@ -16,7 +16,7 @@ export interface Grant {
   readonly issuerId: string
   readonly target: TokenTarget
   /** When the target key expires, in milliseconds since the epoch; undefined: never. */
-  readonly keyExpires: number | undefined
+  readonly keyExpires?: number
 }
 
 /** The header of an access token; `kid` names the key that signs it. */

@@ -61,7 +61,8 @@ export type AuditedResource = 'issuer' | 'policy' | 'api-key' | 'organization' |
  */
 export interface Changed {
   readonly type: 'changed'
-  readonly actor: Actor
+  /** As in {@link By}. */
+  readonly actorKeyId?: string
   readonly resource: AuditedResource
   readonly resourceId: string
   /** Undefined if it was created. */
@@ -70,12 +71,10 @@ export interface Changed {
   readonly after?: JsonObject
 }
 
-/** Who made a change: an admin with a key, or the operator by the command line or settings. */
-export type Actor = { readonly kind: 'api-key'; readonly keyId: string } | { readonly kind: 'operator' }
-
 /** Who makes a change, and when, in milliseconds since the epoch. */
 export interface By {
-  readonly actor: Actor
+  /** The key of an admin; undefined: the operator, by the command line or settings. */
+  readonly actorKeyId?: string
   readonly time: number
 }
 

@@ -1,16 +1,13 @@
-/** What an organization may use. */
-export type Plan = 'free' | 'business' | 'enterprise'
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 
-/** Owns workspaces with their keys, issuers and policies. */
-export interface Organization {
-  readonly id: string
-  readonly name: string
-  readonly plan: Plan
-  /** Milliseconds since the epoch. */
-  readonly timeCreated: number
-}
+/** The plans by their names. */
+export const PLAN_NAMES: ReadonlyMap<Plan, string> = new Map([
+  [Plan.FREE, 'free'],
+  [Plan.BUSINESS, 'business'],
+  [Plan.ENTERPRISE, 'enterprise'],
+])
 
 /** Whether organizations with this plan may exchange tokens, and define which ones. */
 export function hasFederation(plan: Plan): boolean {
-  return plan === 'business' || plan === 'enterprise'
+  return plan === Plan.BUSINESS || plan === Plan.ENTERPRISE
 }

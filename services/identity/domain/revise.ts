@@ -1,5 +1,5 @@
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { ApiKey } from './api-key.ts'
 
 /** What issuers and policies have besides their settings. */
 export interface RecordHead {
@@ -46,5 +46,5 @@ export function reviseKey(
   show: (key: ApiKey) => JsonObject,
 ): { readonly key: ApiKey; readonly change: Change } | undefined {
   const change = changeOf(key, changed, show)
-  return change && { key: { ...changed, timeUpdated: time }, change }
+  return change && { key: { ...changed, updateTime: time }, change }
 }

@@ -1,8 +1,8 @@
+import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { TokenTarget } from '../domain/access-token.ts'
-import type { ApiKey } from '../domain/api-key.ts'
 import type { By } from '../domain/audit.ts'
 import type { Issuer, IssuerSettings, KeyHealth } from '../domain/issuer.ts'
-import type { Organization } from '../domain/organization.ts'
 import type { Policy, PolicySettings } from '../domain/policy.ts'
 
 /** What an exchange has to know, as of one moment. Deleted records are undefined. */
@@ -11,7 +11,7 @@ export interface ExchangeGround {
   readonly issuer: Issuer | undefined
   readonly organization: Pick<Organization, 'plan'>
   /** The key that the policy targets, even if it is disabled or expired. */
-  readonly key: Pick<ApiKey, 'kind' | 'disabled' | 'timeExpires'> | undefined
+  readonly key: Pick<ApiKey, 'kind' | 'disabled' | 'expireTime'> | undefined
 }
 
 /** A deleted policy and its target, for as long as the audit log keeps its deletion. */

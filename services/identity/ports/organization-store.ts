@@ -1,20 +1,11 @@
+import type { Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '../domain/audit.ts'
-import type { Organization, Plan } from '../domain/organization.ts'
-import type { NewApiKey } from './identity-store.ts'
 
-/** What a new organization starts with. */
+/** An organization to be written, and its first workspace. */
 export interface NewOrganization {
-  readonly id: string
-  readonly name: string
-  readonly plan: Plan
+  readonly organization: Organization
   readonly workspace: { readonly id: string; readonly name: string }
-  /** Its first management key. */
-  readonly key: NewApiKey
-}
-
-/** An organization with the ids of its workspaces, oldest first. */
-export interface ListedOrganization extends Organization {
-  readonly workspaceIds: readonly string[]
 }
 
 /**
@@ -22,11 +13,14 @@ export interface ListedOrganization extends Organization {
  * audit log. Every read returns what was committed when it was called, by any process.
  */
 export interface OrganizationStore {
-  /** Writes an organization with a workspace and a key. Throws if an id or the hash of the key is in use. */
-  createOrganization(organization: NewOrganization, by: By): Promise<Organization>
+  /** Writes an organization with a workspace and a key of it. Throws if an id or the hash of the key is in use. */
+  createOrganization(created: NewOrganization, key: ApiKey, by: By): Promise<Organization>
   getOrganization(organizationId: string): Promise<Organization | undefined>
-  /** Oldest first: at most `limit` (1 or more), after the first `offset`; and the number of all. */
-  listOrganizations(offset: number, limit: number): Promise<{ items: readonly ListedOrganization[]; total: number }>
+  /**
+   * Oldest first, with the ids of their workspaces: at most `limit` (1 or more), after the first `offset`; and the
+   * number of all.
+   */
+  listOrganizations(offset: number, limit: number): Promise<{ items: Organization[]; total: number }>
   /** Returns the organization with the new plan, even if that is its old one; undefined: there is none. */
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined>
 }

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
-import { hashOf } from '../run/secret.ts'
+import { hashOf } from '../run/new-key.ts'
 
 const { WORKSPACE, PERSONAL, MANAGEMENT, LOCAL_OPERATOR, UNSPECIFIED } = Principal_Kind
 
@@ -21,12 +20,12 @@ forEachTransport((name, connect) => {
       [PERSONAL, 'pk-portico-'],
       [MANAGEMENT, 'mk-portico-'],
     ] as const) {
-      const expireTime = timestampFromMs(clock.time + 5000)
+      const expireTime = clock.time + 5000
       const manager = as(kind === MANAGEMENT ? 'local-operator' : 'management')
       const { apiKey, secret } = await client.createApiKey({ kind, name: 'näme ☂', expireTime }, manager)
       assert.match(secret, new RegExp(`^${start}[0-9A-Za-z]{40}$`))
       assert.match(apiKey?.keyId ?? '', /^key_[0-9A-Za-z]{24}$/)
-      const createTime = timestampFromMs(clock.time)
+      const createTime = clock.time
       assert.deepEqual(
         { ...apiKey, keyId: '', terms: undefined },
         {
@@ -75,8 +74,8 @@ forEachTransport((name, connect) => {
       [{ kind: 99 as Principal_Kind }, 'kind', kindProblem],
       [{ name: '' }, 'name', 'must not be empty'],
       [{ name: '☂'.repeat(257) }, 'name', 'must have at most 256 characters'],
-      [{ expireTime: timestampFromMs(clock.time) }, 'expire_time', 'must be in the future'],
-      [{ expireTime: timestampFromMs(-1) }, 'expire_time', 'must be in the future'],
+      [{ expireTime: clock.time }, 'expire_time', 'must be in the future'],
+      [{ expireTime: -1 }, 'expire_time', 'must be in the future'],
     ] as const) {
       const refusal = await refusalOf(client.createApiKey({ ...good, ...change }, as('management')))
       const message = `${field}: ${problem}`

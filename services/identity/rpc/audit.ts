@@ -107,8 +107,7 @@ function eventToProto(event: AuditEvent): MessageInitShape<typeof AuditEntrySche
       return { case: 'exchangesRefused', value }
     }
     case 'changed': {
-      const { actor, resource, resourceId, before, after } = event
-      const actorKeyId = actor.kind === 'api-key' ? actor.keyId : undefined
+      const { actorKeyId, resource, resourceId, before, after } = event
       return { case: 'change', value: { actorKeyId, resource: resources.toProto(resource), resourceId, before, after } }
     }
   }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { openIdentity, type TestIdentity, testKeys } from '#test/support/identity.ts'
@@ -71,7 +70,7 @@ forEachTransport((name, connect) => {
     )
     assert.deepEqual(await refusalOf(present(identity, disabled.secret)), refused)
 
-    const expiring = await identity.create({ expireTime: timestampFromMs(identity.clock.time + 1000) })
+    const expiring = await identity.create({ expireTime: identity.clock.time + 1000 })
     identity.clock.time += 999
     await present(identity, expiring.secret)
     identity.clock.time += 1
@@ -104,7 +103,7 @@ forEachTransport((name, connect) => {
       if (disabled) assert.deepEqual(await refusalOf(presentToken(identity, token)), refusedOurs)
       else await presentToken(identity, token)
     }
-    const expiring = await identity.create({ expireTime: timestampFromMs(clock.time + 60_000) })
+    const expiring = await identity.create({ expireTime: clock.time + 60_000 })
     const second = await tokenFor(expiring.keyId)
     clock.time += 59_999
     await presentToken(identity, second)
@@ -150,7 +149,7 @@ forEachTransport((name, connect) => {
   test(`a key may spend until it is disabled or expires (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, clock, as, create } = identity
-    const { keyId } = await create({ expireTime: timestampFromMs(clock.time + 1000) })
+    const { keyId } = await create({ expireTime: clock.time + 1000 })
     await client.checkApiKey({ keyId }, as('workspace', keyId))
     await client.updateApiKey({ keyId, disabled: true, updateMask: { paths: ['disabled'] } }, as('management'))
     assert.deepEqual(await refusalOf(client.checkApiKey({ keyId }, as('workspace', keyId))), refused)

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import {
   type AuthenticateResponse,
   AuthenticateResponseSchema,
@@ -12,8 +13,8 @@ import { check } from '#shared/rpc/parse.ts'
 import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { AccessTokens } from '../run/access-token/access-tokens.ts'
-import { hashOf } from '../run/secret.ts'
-import { kinds, parseKeyId, termsIn } from './api-keys.ts'
+import { hashOf } from '../run/new-key.ts'
+import { parseKeyId, termsIn } from './api-keys.ts'
 
 /** Metadata for a token that was made here: it was not guessed. */
 const OURS = { ours: 'true' }
@@ -34,7 +35,7 @@ export function authentication(dependencies: {
   const { organizationId, workspaceId } = bootstrap
   // One message for all calls: it never differs, and callers must not change it.
   const localOperator = create(AuthenticateResponseSchema, {
-    principal: { organizationId, workspaceId, kind: kinds.toProto('local-operator') },
+    principal: { organizationId, workspaceId, kind: Kind.LOCAL_OPERATOR },
   })
   // A store that caches its reads returns the same object again.
   const answers = new WeakMap<OwnedApiKey, AuthenticateResponse>()
@@ -50,7 +51,7 @@ export function authentication(dependencies: {
     if (target === 'expired') throw new Rejection('CREDENTIAL_REFUSED', OURS)
     const found = await store.getKey(target.workspaceId, target.keyId)
     // No policy targets another kind; nor would a token of one that did be good.
-    if (found?.key.kind !== 'workspace' || !isUsable(found.key, clock.now()))
+    if (found?.key.kind !== Kind.WORKSPACE || !isUsable(found.key, clock.now()))
       throw new Rejection('CREDENTIAL_REFUSED', OURS)
     return found
   }
@@ -79,9 +80,9 @@ export function authentication(dependencies: {
 
 function answerOf(found: OwnedApiKey): AuthenticateResponse {
   const { organizationId } = found
-  const { id: apiKeyId, kind, workspaceId } = found.key
+  const { keyId: apiKeyId, kind, workspaceId } = found.key
   return create(AuthenticateResponseSchema, {
-    principal: { organizationId, workspaceId, apiKeyId, kind: kinds.toProto(kind) },
+    principal: { organizationId, workspaceId, apiKeyId, kind },
     terms: termsIn(found),
   })
 }

@@ -39,5 +39,5 @@ export async function requirePlan(
 
 /** Who makes a change, and when. */
 export function byOf({ apiKeyId }: Principal, clock: Clock): By {
-  return { actor: apiKeyId === '' ? { kind: 'operator' } : { kind: 'api-key', keyId: apiKeyId }, time: clock.now() }
+  return { actorKeyId: apiKeyId === '' ? undefined : apiKeyId, time: clock.now() }
 }

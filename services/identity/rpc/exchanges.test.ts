@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import { openFederation, type TestFederation } from '#test/support/federation.ts'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -57,7 +58,7 @@ forEachTransport((name, connect) => {
       assert.ok(event?.type === 'exchange-refused')
       assert.deepEqual([event.reason, event.clientNetwork], [reason, '192.0.2.1'])
     }
-    await stores.organizations.setPlan(identity.organizationId, 'free', { actor: { kind: 'operator' }, time: 0 })
+    await stores.organizations.setPlan(identity.organizationId, Plan.FREE, { time: 0 })
     assert.deepEqual(await refusalOf(federation.exchange()), refused)
   })
 

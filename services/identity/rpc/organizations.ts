@@ -1,32 +1,25 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Organization_Plan, type OrganizationSchema } from '#gen/portico/identity/v1/federation_pb.js'
+import { OrganizationSchema, type Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import {
   CreateOrganizationRequestSchema,
   type FederationService,
   ListOrganizationsRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
 import { sliceParser } from '#shared/page-size.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { prefixOf } from '../domain/api-key.ts'
-import type { Organization, Plan } from '../domain/organization.ts'
-import type { ListedOrganization, OrganizationStore } from '../ports/organization-store.ts'
-import { hashOf, newSecret } from '../run/secret.ts'
+import { PLAN_NAMES } from '../domain/organization.ts'
+import type { OrganizationStore } from '../ports/organization-store.ts'
+import { newKey, newSecret } from '../run/new-key.ts'
 import { byOf, operatorOf } from './callers.ts'
 
 const checkCreate = checkLimits(CreateOrganizationRequestSchema)
 const parseSlice = sliceParser(ListOrganizationsRequestSchema)
-const plans = enumTable({
-  free: Organization_Plan.FREE,
-  business: Organization_Plan.BUSINESS,
-  enterprise: Organization_Plan.ENTERPRISE,
-})
 
 /** The organizations, which only the operator creates and changes. */
 export function organizations(dependencies: { readonly organizations: OrganizationStore; readonly clock: Clock }) {
@@ -35,42 +28,35 @@ export function organizations(dependencies: { readonly organizations: Organizati
     async createOrganization(request, context) {
       const by = byOf(operatorOf(context), clock)
       checkCreate(request)
-      const plan = parsePlan(request.plan)
-      const secret = newSecret('management')
-      const kept = { hash: hashOf(secret), prefix: prefixOf(secret), timeCreated: by.time, timeExpires: undefined }
-      const key = { id: randomId('key'), kind: 'management', name: 'first management key', ...kept } as const
+      const { name, plan } = request
+      checkPlan(plan)
+      const organizationId = randomId('org')
       const workspace = { id: randomId('wrk'), name: 'Default' }
-      const whole = { id: randomId('org'), name: request.name, plan, workspace, key }
-      const organization = await organizations.createOrganization(whole, by)
-      return { organization: organizationToProto(organization), workspaceId: workspace.id, managementKey: secret }
+      const created = create(OrganizationSchema, { organizationId, name, plan, createTime: by.time })
+      const managementKey = newSecret(Kind.MANAGEMENT)
+      const first = { workspaceId: workspace.id, kind: Kind.MANAGEMENT, name: 'first management key' }
+      const key = newKey(managementKey, first, by)
+      const organization = await organizations.createOrganization({ organization: created, workspace }, key, by)
+      return { organization, workspaceId: workspace.id, managementKey }
     },
 
     async listOrganizations(request, context) {
       operatorOf(context)
       const { offset, limit } = parseSlice(request)
       const { items, total } = await organizations.listOrganizations(offset, limit)
-      return { organizations: items.map(organizationToProto), totalSize: total }
+      return { organizations: items, totalSize: total }
     },
 
     async updateOrganizationPlan({ organizationId, plan }, context) {
       const by = byOf(operatorOf(context), clock)
-      const organization = await organizations.setPlan(organizationId, parsePlan(plan), by)
+      checkPlan(plan)
+      const organization = await organizations.setPlan(organizationId, plan, by)
       if (organization === undefined) throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
-      return { organization: organizationToProto(organization) }
+      return { organization }
     },
   } satisfies Partial<ServiceImpl<typeof FederationService>>
 }
 
-function parsePlan(plan: Organization_Plan): Plan {
-  const word = plans.fromProto(plan)
-  check(word !== undefined, 'plan', 'must be PLAN_FREE, PLAN_BUSINESS or PLAN_ENTERPRISE')
-  return word
-}
-
-function organizationToProto(
-  organization: Organization | ListedOrganization,
-): MessageInitShape<typeof OrganizationSchema> {
-  const { id, name, plan, timeCreated } = organization
-  const workspaceIds = 'workspaceIds' in organization ? [...organization.workspaceIds] : []
-  return { organizationId: id, name, plan: plans.toProto(plan), createTime: timestampFromMs(timeCreated), workspaceIds }
+function checkPlan(plan: Plan): void {
+  check(PLAN_NAMES.has(plan), 'plan', 'must be PLAN_FREE, PLAN_BUSINESS or PLAN_ENTERPRISE')
 }

@@ -9,6 +9,7 @@ import {
   PolicySettingsSchema,
 } from '#gen/portico/identity/v1/federation_pb.js'
 import { type FederationService, ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { sliceParser } from '#shared/page-size.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -196,7 +197,7 @@ export async function parseTarget(
   keyId: string,
 ): Promise<string> {
   const key = await store.findOrganizationKey(organizationId, keyId)
-  check(key?.kind === 'workspace', 'key_id', 'must be the key_id of a workspace key of the organization')
+  check(key?.kind === Kind.WORKSPACE, 'key_id', 'must be the key_id of a workspace key of the organization')
   return key.workspaceId
 }
 

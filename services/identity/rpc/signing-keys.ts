@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
@@ -20,7 +19,7 @@ export function signingKeys({ ring }: { readonly ring: KeyRing }) {
     async rotateSigningKey(_, context) {
       operatorOf(context)
       const { kid, x, y, timeUsed } = await ring.rotate()
-      return { next: { kid, x, y }, useTime: timestampFromMs(timeUsed) }
+      return { next: { kid, x, y }, useTime: timeUsed }
     },
   } satisfies Partial<ServiceImpl<typeof FederationService>>
 }

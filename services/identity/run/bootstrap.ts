@@ -1,10 +1,14 @@
+import { create } from '@bufbuild/protobuf'
+import { Organization_Plan, OrganizationSchema } from '#gen/portico/identity/v1/federation_pb.js'
+import { type ApiKey, Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { randomId } from '#shared/ids.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { type ApiKey, type ApiKeyKind, isUsable, prefixOf } from '../domain/api-key.ts'
-import type { IdentityStore, NewApiKey } from '../ports/identity-store.ts'
-import { hashOf, newSecret } from './secret.ts'
+import { isUsable, kindName } from '../domain/api-key.ts'
+import type { By } from '../domain/audit.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import { newKey, newSecret } from './new-key.ts'
 
 /** What a start found or created. The created keys are returned only here; the store contains only their hashes. */
 export interface BootstrapResult {
@@ -15,9 +19,9 @@ export interface BootstrapResult {
 }
 
 interface Wanted {
-  readonly kind: ApiKeyKind
+  readonly kind: Kind
   readonly variable: string
-  readonly given: boolean
+  readonly isGiven: boolean
   readonly secret: string
 }
 
@@ -32,25 +36,33 @@ export async function bootstrap(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<BootstrapResult> {
   const [management, api] = [
-    wanted('management', 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', chosen.managementKey),
-    wanted('workspace', 'PORTICO_BOOTSTRAP_API_KEY', chosen.apiKey),
+    wanted(Kind.MANAGEMENT, 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', chosen.managementKey),
+    wanted(Kind.WORKSPACE, 'PORTICO_BOOTSTRAP_API_KEY', chosen.apiKey),
   ] as const
-  const now = clock.now()
+  const by: By = { time: clock.now() }
+  const workspace = { id: randomId('wrk'), name: 'Default' }
   const { organizationId, workspaceId, first, keys } = await store.bootstrap({
-    organization: { id: randomId('org'), name: 'Default' },
-    workspace: { id: randomId('wrk'), name: 'Default' },
-    timeCreated: now,
-    keys: [management, api].map((key) => ({ ...toRecord(key, now), given: key.given })),
+    organization: create(OrganizationSchema, {
+      organizationId: randomId('org'),
+      name: 'Default',
+      plan: Organization_Plan.ENTERPRISE,
+      createTime: by.time,
+    }),
+    workspace,
+    keys: [management, api].map(({ kind, secret, isGiven }) => {
+      const name = `bootstrap ${kindName(kind)} key`
+      return { key: newKey(secret, { workspaceId: workspace.id, kind, name }, by), isGiven }
+    }),
   })
   const problems = [management, api].flatMap((key, index) => {
     const record = keys[index]
-    if (!key.given) return []
+    if (!key.isGiven) return []
     if (record === undefined) {
       logger.warn(`${key.variable} is a key that was deleted, and remains deleted`)
       return []
     }
-    if (!isUsable(record, now))
-      logger.warn({ keyId: record.id }, `${key.variable} is a key that is disabled or expired`)
+    if (!isUsable(record, by.time))
+      logger.warn({ keyId: record.keyId }, `${key.variable} is a key that is disabled or expired`)
     const problem = conflictOf(key, record, workspaceId)
     return problem === undefined ? [] : [{ variable: key.variable, problem }]
   })
@@ -58,23 +70,16 @@ export async function bootstrap(
   return {
     organizationId,
     workspaceId,
-    ...(first && !management.given ? { createdManagementKey: management.secret } : {}),
-    ...(first && !api.given ? { createdApiKey: api.secret } : {}),
+    createdManagementKey: first && !management.isGiven ? management.secret : undefined,
+    createdApiKey: first && !api.isGiven ? api.secret : undefined,
   }
 }
 
-function wanted(kind: ApiKeyKind, variable: string, secret: string | undefined): Wanted {
-  return { kind, variable, given: secret !== undefined, secret: secret ?? newSecret(kind) }
-}
-
-function toRecord({ kind, secret }: Wanted, timeCreated: number): NewApiKey {
-  const name = `bootstrap ${kind} key`
-  const hash = hashOf(secret)
-  const prefix = prefixOf(secret)
-  return { id: randomId('key'), hash, kind, name, prefix, timeCreated, timeExpires: undefined }
+function wanted(kind: Kind, variable: string, secret: string | undefined): Wanted {
+  return { kind, variable, isGiven: secret !== undefined, secret: secret ?? newSecret(kind) }
 }
 
 function conflictOf(key: Wanted, record: ApiKey, workspaceId: string): string | undefined {
   if (record.workspaceId !== workspaceId) return 'is already a key of another workspace'
-  return record.kind === key.kind ? undefined : `is already a ${record.kind} key`
+  return record.kind === key.kind ? undefined : `is already a ${kindName(record.kind)} key`
 }

@@ -17,10 +17,15 @@ export interface Column<V = unknown, S extends Stored = Stored> {
 /** Columns by their names, which the members of a record have, too. */
 export type Columns = Readonly<Record<string, Column>>
 
+type ValueOf<C> = C extends Column<infer V, infer _> ? V : never
+
 /** What is stored in such columns, as code uses it. */
-export type RecordOf<C extends Columns> = {
-  readonly [N in keyof C]: C[N] extends Column<infer V, infer _> ? V : never
-}
+export type RecordOf<C extends Columns> = { readonly [N in keyof C]: ValueOf<C[N]> }
+
+/** The same to be stored, where undefined members may be missing, as in a message. */
+type RecordInit<C extends Columns> = {
+  readonly [N in keyof C as undefined extends ValueOf<C[N]> ? never : N]: ValueOf<C[N]>
+} & Partial<RecordOf<C>>
 
 /** What is stored in such columns, as it is stored: a row of SQLite, and a document of MongoDB without its key. */
 export type RowOf<C extends Columns> = {
@@ -120,7 +125,7 @@ export function long<V>(column: Column<V, string>): Column<V, string> {
 }
 
 /** The fields of a record. */
-export function toRow<C extends Columns>(columns: C, record: RecordOf<C>): RowOf<C> {
+export function toRow<C extends Columns>(columns: C, record: RecordInit<C>): RowOf<C> {
   return encoded(columns, Object.keys(columns), record)
 }
 

@@ -464,9 +464,11 @@ export declare type Organization = Message<"portico.identity.v1.Organization"> &
   plan: Organization_Plan;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 4;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 4;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * Its workspaces, oldest first; set only where organizations are listed.

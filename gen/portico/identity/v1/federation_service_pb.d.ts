@@ -1091,11 +1091,11 @@ export declare type RotateSigningKeyResponse = Message<"portico.identity.v1.Rota
   next?: SigningKey | undefined;
 
   /**
-   * When it begins to sign tokens.
+   * When it begins to sign tokens, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp use_time = 2;
+   * @generated from field: double use_time = 2;
    */
-  useTime?: Timestamp | undefined;
+  useTime: number;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/identity/v1/identity.proto.
@@ -140,16 +139,18 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   disabled: boolean;
 
   /**
-   * Absent: never.
+   * In milliseconds since the Unix epoch; absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 7;
+   * @generated from field: optional double expire_time = 7;
    */
-  expireTime?: Timestamp | undefined;
+  expireTime?: number | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 8;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * SHA-256 of the secret in hexadecimal digits, which identifies the key in the public interface.
@@ -164,11 +165,11 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   terms?: KeyTerms | undefined;
 
   /**
-   * When it was last changed.
+   * When it was last changed, or created, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 11;
+   * @generated from field: double update_time = 11;
    */
-  updateTime?: Timestamp | undefined;
+  updateTime: number;
 
   /**
    * The key that created it; absent: the operator did, or it is unknown.

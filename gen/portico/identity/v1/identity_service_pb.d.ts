@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ApiKey, KeyTerms, Principal, Principal_Kind } from "./identity_pb.js";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/identity/v1/identity_service.proto.
@@ -144,11 +144,11 @@ export declare type CreateApiKeyRequest = Message<"portico.identity.v1.CreateApi
   name: string;
 
   /**
-   * In the future; absent: never.
+   * In the future, in milliseconds since the Unix epoch; absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   * @generated from field: optional double expire_time = 3;
    */
-  expireTime?: Timestamp | undefined;
+  expireTime?: number | undefined;
 
   /**
    * Absent: no limits.
@@ -322,11 +322,11 @@ export declare type UpdateApiKeyRequest = Message<"portico.identity.v1.UpdateApi
   name: string;
 
   /**
-   * In the future; absent: never.
+   * In the future, in milliseconds since the Unix epoch; absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 4;
+   * @generated from field: optional double expire_time = 4;
    */
-  expireTime?: Timestamp | undefined;
+  expireTime?: number | undefined;
 
   /**
    * @generated from field: portico.identity.v1.KeyTerms terms = 5;

@@ -1,57 +1,21 @@
-import { fromJson, type JsonValue } from '@bufbuild/protobuf'
 import type { Collection, Db } from 'mongodb'
-import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import type { TokenTarget } from '#services/identity/domain/access-token.ts'
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent } from '#services/identity/domain/audit.ts'
-import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import type { OwnedApiKey } from '#services/identity/ports/identity-store.ts'
-import { type EntryKeys, type StoredHealth, toNanos } from '../stored/records.ts'
+import type { MongoDocument } from '#shared/stores/mongo-table.ts'
+import type { EntryKeys, StoredHealth } from '../stored/records.ts'
+import { type apiKeys, type deletedKeys, toKey } from '../tables/api-keys.ts'
+import {
+  type auditPositions,
+  type changeLocks,
+  type deployment,
+  type organizations,
+  workspaces,
+} from '../tables/organizations.ts'
 
-/** Names the workspace that the deployment started with; the only document in its collection. */
-export interface DeploymentDocument {
-  readonly _id: 'bootstrap'
-  readonly organizationId: string
-  readonly workspaceId: string
-}
-
-export interface OrganizationDocument {
-  readonly _id: string
-  readonly name: string
-  readonly plan: Plan
-  readonly timeCreated: number
-}
-
-export interface WorkspaceDocument {
-  readonly _id: string
-  readonly organizationId: string
-  readonly name: string
-  /** Number of the key that was created last. */
-  readonly lastSeq: number
-  /** Spending limit of all keys together, in digits of nano-dollars, which each of its keys repeats; null: no limit. */
-  readonly limitNanos: string | null
-  readonly timeCreated: number
-}
-
-/**
- * A key. `organizationId` and `workspaceLimitNanos` repeat members of its workspace, so that one read returns
- * everything: the former never changes, and the latter is changed in the workspace and all of its keys in one
- * transaction.
- */
-export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'terms' | 'creatorKeyId' | 'timeExpires'> {
-  readonly _id: { readonly workspace: string; readonly id: string }
-  readonly organizationId: string
-  readonly seq: number
-  readonly terms: JsonValue
-  readonly creatorKeyId: string | null
-  readonly timeExpires: number | null
-  readonly workspaceLimitNanos: string | null
-}
-
-/** The hash of a deleted key. */
-export interface DeletedKeyDocument {
-  readonly _id: string
-}
+export type ApiKeyDocument = MongoDocument<typeof apiKeys>
+export type DeploymentDocument = MongoDocument<typeof deployment>
+export type OrganizationDocument = MongoDocument<typeof organizations>
 
 /** An issuer or a policy. */
 export interface RecordDocument {
@@ -61,8 +25,8 @@ export interface RecordDocument {
   readonly revision: number
   /** As in its port, without undefined members. */
   readonly settings: unknown
-  /** The key of a policy's target. */
-  readonly key?: ApiKeyDocument['_id']
+  /** The document of the key that is a policy's target. */
+  readonly key?: string
   readonly timeCreated: number
   readonly timeUpdated: number
   /** Of an issuer, since its last change. */
@@ -85,21 +49,6 @@ export interface AuditDocument extends Pick<EntryKeys, 'kind' | 'policyId' | 'is
   readonly event: AuditEvent
 }
 
-/** Counts the entries of an organization. */
-export interface AuditPositionDocument {
-  /** The organization's id. */
-  readonly _id: string
-  /** Position of the last entry. */
-  readonly last: number
-}
-
-/** Written first by every change in an organization, so that the next one conflicts with it until it is committed. */
-export interface ChangeLockDocument {
-  /** The organization's id. */
-  readonly _id: string
-  readonly changes: number
-}
-
 export interface ReplayClaimDocument {
   /** Hash of organization, issuer and `jti`. */
   readonly _id: string
@@ -109,15 +58,15 @@ export interface ReplayClaimDocument {
 export interface Collections {
   readonly deployment: Collection<DeploymentDocument>
   readonly organizations: Collection<OrganizationDocument>
-  readonly workspaces: Collection<WorkspaceDocument>
+  readonly workspaces: Collection<MongoDocument<typeof workspaces>>
   readonly apiKeys: Collection<ApiKeyDocument>
-  readonly deletedKeys: Collection<DeletedKeyDocument>
+  readonly deletedKeys: Collection<MongoDocument<typeof deletedKeys>>
   readonly issuers: Collection<RecordDocument>
   readonly policies: Collection<RecordDocument>
   readonly deletedPolicies: Collection<DeletedPolicyDocument>
   readonly audit: Collection<AuditDocument>
-  readonly auditPositions: Collection<AuditPositionDocument>
-  readonly changeLocks: Collection<ChangeLockDocument>
+  readonly auditPositions: Collection<MongoDocument<typeof auditPositions>>
+  readonly changeLocks: Collection<MongoDocument<typeof changeLocks>>
   readonly replayClaims: Collection<ReplayClaimDocument>
 }
 
@@ -139,30 +88,17 @@ export function collectionsOf(db: Db): Collections {
   }
 }
 
-export function toKey(document: ApiKeyDocument): ApiKey {
-  const { _id, kind, name, hash, prefix, disabled, terms, creatorKeyId, timeCreated, timeUpdated } = document
-  return {
-    id: _id.id,
-    workspaceId: _id.workspace,
-    kind,
-    name,
-    hash,
-    prefix,
-    disabled,
-    terms: fromJson(KeyTermsSchema, terms),
-    creatorKeyId: creatorKeyId ?? undefined,
-    timeCreated,
-    timeUpdated,
-    timeExpires: document.timeExpires ?? undefined,
-  }
-}
-
-export function toOrganization({ _id, name, plan, timeCreated }: OrganizationDocument): Organization {
-  return { id: _id, name, plan, timeCreated }
+/** The key of an API key's document. Ids of workspaces contain no slash. */
+export function keyOf(workspaceId: string, keyId: string): string {
+  return `${workspaceId}/${keyId}`
 }
 
 export function toOwnedKey(document: ApiKeyDocument | null): OwnedApiKey | undefined {
   if (document === null) return undefined
   const { organizationId, workspaceLimitNanos } = document
-  return { organizationId, workspaceLimitNanos: toNanos(workspaceLimitNanos), key: toKey(document) }
+  return {
+    organizationId,
+    workspaceLimitNanos: workspaces.columns.limitNanos.decode(workspaceLimitNanos),
+    key: toKey(document),
+  }
 }

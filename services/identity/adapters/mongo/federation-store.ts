@@ -72,7 +72,7 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
         found.issuers.find((issuer) => issuer.organizationId === organizationId),
       ),
       organization: { plan: organization.plan },
-      key: key && { kind: key.kind, disabled: key.disabled, timeExpires: key.timeExpires ?? undefined },
+      key: key && { kind: key.kind, disabled: key.disabled === 1, expireTime: key.expireTime ?? undefined },
     }
   }
 

@@ -1,5 +1,5 @@
 import { type ClientSession, MongoServerError } from 'mongodb'
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
 import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
 import type {
@@ -8,17 +8,18 @@ import type {
   IdentityStore,
   KeyQuery,
   ListedApiKey,
-  NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import { SharedReads } from '#shared/reads/shared-reads.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { toNanos } from '../stored/records.ts'
+import { toChanges } from '#shared/stores/table.ts'
 import { keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { toKey } from '../tables/api-keys.ts'
+import { workspaces as workspaceTable } from '../tables/organizations.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
-import { type Collections, type DeploymentDocument, toKey, toOwnedKey } from './documents.ts'
+import { type Collections, type DeploymentDocument, keyOf, toOwnedKey } from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
 
 const DUPLICATE_KEY = 11_000
@@ -38,14 +39,14 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   async bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
-    const by: By = { actor: { kind: 'operator' }, time: bootstrap.timeCreated }
+    const by: By = { time: bootstrap.organization.createTime }
     const { organizationId, workspaceId } = (await this.#deployment()) ?? {}
     if (organizationId === undefined || workspaceId === undefined) return this.#make(bootstrap, by)
     const keys: (ApiKey | undefined)[] = []
-    for (const key of bootstrap.keys) {
+    for (const { key, isGiven } of bootstrap.keys) {
       const there = (await this.findKey(key.hash))?.key
-      const isWanted = there === undefined && key.given && !(await this.#isDeleted(key.hash))
-      keys.push(isWanted ? await this.#giveKey({ organizationId, workspaceId }, key, by) : there)
+      const isWanted = there === undefined && isGiven && !(await this.#isDeleted(key.hash))
+      keys.push(isWanted ? await this.#giveKey(organizationId, { ...key, workspaceId }, by) : there)
     }
     return { organizationId, workspaceId, first: false, keys }
   }
@@ -55,21 +56,21 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   getKey(workspace: string, id: string): Promise<OwnedApiKey | undefined> {
-    const find = () => this.#collections.apiKeys.findOne({ _id: { workspace, id } }, LIMIT)
+    const find = () => this.#collections.apiKeys.findOne({ _id: keyOf(workspace, id) }, LIMIT)
     return this.#reads.read(`${workspace} ${id}`, async () => toOwnedKey(await find()))
   }
 
   async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {
-    return toOwnedKey(await this.#collections.apiKeys.findOne({ '_id.id': keyId, organizationId }, LIMIT))?.key
+    return toOwnedKey(await this.#collections.apiKeys.findOne({ keyId, organizationId }, LIMIT))?.key
   }
 
   async listKeys(
     workspace: string,
     { after, offset, limit, kinds, enabledOnly }: KeyQuery,
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
-    const only = { ...(kinds.length > 0 && { kind: { $in: kinds } }), ...(enabledOnly && { disabled: false }) }
+    const only = { ...(kinds.length > 0 && { kind: { $in: kinds } }), ...(enabledOnly && { disabled: 0 as const }) }
     const documents = await this.#collections.apiKeys
-      .find({ '_id.workspace': workspace, seq: { $gt: after }, ...only }, LIMIT)
+      .find({ workspaceId: workspace, seq: { $gt: after }, ...only }, LIMIT)
       .sort({ seq: 1 })
       .skip(offset)
       .limit(limit + 1)
@@ -78,10 +79,10 @@ export class MongoIdentityStore implements IdentityStore {
     return { items, more: documents.length > limit }
   }
 
-  async createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
-    const owner = await this.#collections.workspaces.findOne({ _id: workspace }, LIMIT)
-    if (owner === null) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspace })
-    return this.#change(owner.organizationId, by, (change) => insertKey(this.#collections, change, workspace, key))
+  async createKey(key: ApiKey, by: By): Promise<ApiKey> {
+    const owner = await this.#collections.workspaces.findOne({ _id: key.workspaceId }, LIMIT)
+    if (owner === null) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: key.workspaceId })
+    return this.#change(owner.organizationId, by, (change) => insertKey(this.#collections, change, key))
   }
 
   async reviseKey(
@@ -93,7 +94,7 @@ export class MongoIdentityStore implements IdentityStore {
     const found = await this.getKey(workspace, keyId)
     if (found === undefined) return undefined
     return this.#change(found.organizationId, by, async (change) => {
-      const _id = { workspace, id: keyId }
+      const _id = keyOf(workspace, keyId)
       const document = await this.#collections.apiKeys.findOne({ _id }, { session: change.session, ...LIMIT })
       if (document === null) return undefined
       const was = toKey(document)
@@ -111,7 +112,7 @@ export class MongoIdentityStore implements IdentityStore {
     return this.#change(found.organizationId, by, async (change) => {
       const { session } = change
       const before = await this.#collections.apiKeys.findOneAndDelete(
-        { _id: { workspace, id: keyId } },
+        { _id: keyOf(workspace, keyId) },
         { session, ...LIMIT },
       )
       if (before !== null) {
@@ -130,13 +131,14 @@ export class MongoIdentityStore implements IdentityStore {
     const { organizationId } = found
     return this.#change(organizationId, by, async ({ session, position }) => {
       // Whoever creates a key meanwhile writes the same document, and is repeated.
-      const limit = limitNanos === undefined ? null : String(limitNanos)
+      const changes = toChanges(workspaceTable.columns, { limitNanos })
       const options = { session, ...LIMIT }
-      const was = await workspaces.findOneAndUpdate({ _id: workspace }, { $set: { limitNanos: limit } }, options)
+      const was = await workspaces.findOneAndUpdate({ _id: workspace }, { $set: changes }, options)
       if (was === null) return false
-      const change = changeOf(toNanos(was.limitNanos), limitNanos, workspaceSnapshot)
+      const change = changeOf(workspaceTable.columns.limitNanos.decode(was.limitNanos), limitNanos, workspaceSnapshot)
       if (change === undefined) return true
-      await apiKeys.updateMany({ '_id.workspace': workspace }, { $set: { workspaceLimitNanos: limit } }, options)
+      const repeated = { $set: { workspaceLimitNanos: changes.limitNanos } }
+      await apiKeys.updateMany({ workspaceId: workspace }, repeated, options)
       const of = { organizationId, by, resource: 'workspace', resourceId: workspace, position } as const
       await logChange(this.#collections, session, { ...of, ...change })
       return true
@@ -158,17 +160,16 @@ export class MongoIdentityStore implements IdentityStore {
 
   /** Creates the deployment; if another process has done so meanwhile, a later bootstrap finds its keys. */
   async #make(bootstrap: Bootstrap, by: By): Promise<Bootstrapped> {
-    const { organization, workspace, keys: newKeys } = bootstrap
-    const ids = { organizationId: organization.id, workspaceId: workspace.id }
+    const { organizationId } = bootstrap.organization
+    const ids = { organizationId, workspaceId: bootstrap.workspace.id }
     const making = this.#mongo.transact(async (session) => {
       if ((await this.#deployment(session)) !== null) return undefined
-      const whole = { ...organization, plan: 'enterprise', workspace } as const
       await this.#collections.deployment.insertOne({ _id: 'bootstrap', ...ids }, { session, ...LIMIT })
-      await insertOrganization(this.#collections, session, whole, by, newKeys.length)
+      await insertOrganization(this.#collections, session, bootstrap, by, bootstrap.keys.length)
       const keys: ApiKey[] = []
-      for (const [index, key] of newKeys.entries()) {
-        const change = { session, organizationId: organization.id, position: 2 + index, by }
-        keys.push(await insertKey(this.#collections, change, workspace.id, key))
+      for (const [index, { key }] of bootstrap.keys.entries()) {
+        const change = { session, organizationId, position: 2 + index, by }
+        keys.push(await insertKey(this.#collections, change, { ...key, workspaceId: ids.workspaceId }))
       }
       return { ...ids, first: true, keys }
     })
@@ -181,15 +182,11 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   /** Writes a key that the operator chose, unless another process has written or deleted it meanwhile. */
-  async #giveKey(
-    { organizationId, workspaceId }: Pick<Bootstrapped, 'organizationId' | 'workspaceId'>,
-    key: NewApiKey,
-    by: By,
-  ): Promise<ApiKey | undefined> {
+  async #giveKey(organizationId: string, key: ApiKey, by: By): Promise<ApiKey | undefined> {
     try {
       return await this.#change(organizationId, by, async (change) => {
         if (await this.#isDeleted(key.hash, change.session)) return undefined
-        return insertKey(this.#collections, change, workspaceId, key)
+        return insertKey(this.#collections, change, key)
       })
     } catch (error) {
       const there = error instanceof MongoServerError ? await this.findKey(key.hash) : undefined

@@ -1,16 +1,14 @@
+import type { Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
-import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
-import type {
-  ListedOrganization,
-  NewOrganization,
-  OrganizationStore,
-} from '#services/identity/ports/organization-store.ts'
+import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { organizationSnapshot } from '../stored/snapshots.ts'
+import { toOrganization } from '../tables/organizations.ts'
 import { insertKey, insertOrganization } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
-import { type Collections, toOrganization } from './documents.ts'
+import type { Collections } from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -27,12 +25,12 @@ export class MongoOrganizationStore implements OrganizationStore {
     this.#collections = collections
   }
 
-  createOrganization(organization: NewOrganization, by: By): Promise<Organization> {
+  createOrganization(created: NewOrganization, key: ApiKey, by: By): Promise<Organization> {
     return this.#mongo.transact(async (session) => {
-      const { id, name, plan, workspace, key } = organization
-      await insertOrganization(this.#collections, session, organization, by, 1)
-      await insertKey(this.#collections, { session, organizationId: id, position: 2, by }, workspace.id, key)
-      return { id, name, plan, timeCreated: by.time }
+      const { organizationId } = created.organization
+      await insertOrganization(this.#collections, session, created, by, 1)
+      await insertKey(this.#collections, { session, organizationId, position: 2, by }, key)
+      return created.organization
     })
   }
 
@@ -41,19 +39,16 @@ export class MongoOrganizationStore implements OrganizationStore {
     return found === null ? undefined : toOrganization(found)
   }
 
-  async listOrganizations(
-    offset: number,
-    limit: number,
-  ): Promise<{ items: readonly ListedOrganization[]; total: number }> {
+  async listOrganizations(offset: number, limit: number): Promise<{ items: Organization[]; total: number }> {
     const { organizations, workspaces } = this.#collections
     const [items, total] = await Promise.all([
-      organizations.find({}, LIMIT).sort({ timeCreated: 1, _id: 1 }).skip(offset).limit(limit).toArray(),
+      organizations.find({}, LIMIT).sort({ createTime: 1, _id: 1 }).skip(offset).limit(limit).toArray(),
       organizations.countDocuments({}, LIMIT),
     ])
     const ids = items.map(({ _id }) => _id)
     const owned = await workspaces
       .find({ organizationId: { $in: ids } }, LIMIT)
-      .sort({ timeCreated: 1, _id: 1 })
+      .sort({ createTime: 1, _id: 1 })
       .toArray()
     const workspaceIdsOf = (id: string) =>
       owned.filter(({ organizationId }) => organizationId === id).map(({ _id }) => _id)

@@ -6,7 +6,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type RecordKind, toRecord } from '../stored/kinds.ts'
 import { logChange } from './audit-entries.ts'
-import type { Collections, RecordDocument } from './documents.ts'
+import { type Collections, keyOf, type RecordDocument } from './documents.ts'
 import type { OrganizationChange, OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -107,10 +107,9 @@ export class RecordCollection<S> {
     })
   }
 
-  /** The key of a target is looked up by its whole `_id`. */
   #stored(settings: S): Pick<RecordDocument, 'settings' | 'key'> {
     const target = this.#kind.target?.(settings)
-    const key = target && { key: { workspace: target.workspaceId, id: target.keyId } }
+    const key = target && { key: keyOf(target.workspaceId, target.keyId) }
     return { settings: this.#kind.settings(settings), ...key }
   }
 }

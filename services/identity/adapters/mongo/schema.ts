@@ -1,13 +1,6 @@
 import type { IndexDescription } from 'mongodb'
-import type { MongoSchema } from '#shared/stores/mongo-schema.ts'
-import { digestOf } from '#shared/stores/schema-step.ts'
 
-const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
-  'identity.api_keys': [
-    { key: { hash: 1 }, unique: true },
-    { key: { '_id.workspace': 1, seq: 1 }, unique: true },
-    { key: { '_id.id': 1 } },
-  ],
+export const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   'identity.exchange_counts': [{ key: { timeForgotten: 1 }, expireAfterSeconds: 0 }],
   'identity.issuers': [{ key: { organizationId: 1, seq: 1 }, unique: true }],
   'identity.policies': [{ key: { organizationId: 1, seq: 1 }, unique: true }],
@@ -24,6 +17,3 @@ const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
   ],
   'identity.replay_claims': [{ key: { until: 1 }, expireAfterSeconds: 0 }],
 }
-
-/** The schema of what the identity service has in MongoDB. */
-export const SCHEMA: MongoSchema = { name: 'identity', indexes: INDEXES, digest: digestOf(INDEXES), steps: [] }

@@ -1,6 +1,7 @@
 import type { Stores } from '#services/identity/ports/stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
+import { MONGO } from '../schema.ts'
 import { MongoAuditLog } from './audit-log.ts'
 import { collectionsOf } from './documents.ts'
 import { MongoExchangeCounts } from './exchange-counts.ts'
@@ -8,14 +9,13 @@ import { MongoFederationStore } from './federation-store.ts'
 import { MongoIdentityStore } from './identity-store.ts'
 import { OrganizationChanges } from './organization-changes.ts'
 import { MongoOrganizationStore } from './organization-store.ts'
-import { SCHEMA } from './schema.ts'
 import { MongoSigningKeys } from './signing-keys.ts'
 
 /**
  * Opens the stores in MongoDB, and creates their schema if there is none. Disposing them leaves the connection open.
  */
 export async function openMongoStores(mongo: Mongo): Promise<Stores> {
-  await prepareMongoSchema(mongo, SCHEMA)
+  await prepareMongoSchema(mongo, MONGO)
   const collections = collectionsOf(mongo.db)
   const changes = new OrganizationChanges(mongo, collections)
   const federation = new MongoFederationStore(changes, collections)

@@ -3,7 +3,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { keysOf } from '../stored/records.ts'
 
 const RAISE =
-  'UPDATE organizations SET last_position = last_position + ?2 WHERE id = ?1 RETURNING last_position AS position'
+  'UPDATE organizations SET lastPosition = lastPosition + ?2 WHERE organizationId = ?1 RETURNING lastPosition AS position'
 const INSERT = `INSERT INTO audit_entries
   (organization_id, position, time, kind, policy_id, issuer_id, key_id, reason, subject, event)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

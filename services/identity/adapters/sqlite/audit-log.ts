@@ -73,7 +73,9 @@ export class SqliteAuditLog implements AuditLog {
     return this.#file.write(() => {
       this.#file.statement(KEEP_FROM).run(before)
       this.#file.statement(FORGET_POLICIES).run(before)
-      const organizations = this.#file.statement('SELECT id FROM organizations').all() as unknown as { id: string }[]
+      const organizations = this.#file.statement('SELECT organizationId AS id FROM organizations').all() as unknown as {
+        id: string
+      }[]
       let removed = 0
       for (const { id } of organizations) {
         if (removed === limit) break

@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache'
-import type { ApiKeyKind } from '#services/identity/domain/api-key.ts'
+import type { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import type { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
-import type { Plan } from '#services/identity/domain/organization.ts'
 import type { Policy } from '#services/identity/domain/policy.ts'
 import type { RecordHead } from '#services/identity/domain/revise.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { issuerKind, policyKind, type RecordKind, toRecord } from '../stored/kinds.ts'
 
-const JOINS = `FROM policies p JOIN organizations o ON o.id = p.organization_id
+const JOINS = `FROM policies p JOIN organizations o ON o.organizationId = p.organization_id
   LEFT JOIN issuers i ON i.id = p.issuer_id AND i.organization_id = p.organization_id
-  LEFT JOIN workspaces w ON w.id = p.workspace_id AND w.organization_id = p.organization_id
-  LEFT JOIN api_keys k ON k.workspace_id = w.id AND k.id = p.key_id
+  LEFT JOIN workspaces w ON w.workspaceId = p.workspace_id AND w.organizationId = p.organization_id
+  LEFT JOIN api_keys k ON k.workspaceId = w.workspaceId AND k.keyId = p.key_id
   WHERE p.id = ?`
-const STATE = 'o.plan, k.kind, k.disabled, k.time_expires, p.seq, p.revision, i.seq, i.revision'
+const STATE = 'o.plan, k.kind, k.disabled, k.expireTime, p.seq, p.revision, i.seq, i.revision'
 const RECORD = ['id', 'organization_id', 'revision', 'time_created', 'time_updated', 'settings']
 const columnsOf = (table: string): string => RECORD.map((column) => `${table}.${column}`).join(', ')
 
@@ -24,9 +24,9 @@ const GROUND = `SELECT ${STATE}, ${columnsOf('p')}, ${columnsOf('i')} ${JOINS}`
 
 type State = readonly [
   plan: Plan,
-  kind: ApiKeyKind | null,
+  kind: Kind | null,
   disabled: number,
-  timeExpires: number | null,
+  expireTime: number | null,
   ...versions: readonly (number | null)[],
 ]
 type Columns = readonly [string, string, number, number, number, settings: string]
@@ -84,12 +84,12 @@ function isOf(state: State, { versions }: Kept): boolean {
   return versions.every((version, at) => version === state[at + 4])
 }
 
-function groundOf([plan, kind, disabled, timeExpires]: State, { policy, issuer }: Kept): ExchangeGround {
+function groundOf([plan, kind, disabled, expireTime]: State, { policy, issuer }: Kept): ExchangeGround {
   return {
     policy,
     issuer,
     organization: { plan },
-    key: kind === null ? undefined : { kind, disabled: disabled === 1, timeExpires: timeExpires ?? undefined },
+    key: kind === null ? undefined : { kind, disabled: disabled === 1, expireTime: expireTime ?? undefined },
   }
 }
 

@@ -2,7 +2,7 @@
 export const FEDERATION = [
   `CREATE TABLE issuers (
     id TEXT NOT NULL PRIMARY KEY,
-    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    organization_id TEXT NOT NULL REFERENCES organizations (organizationId),
     seq INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     settings TEXT NOT NULL,
@@ -17,7 +17,7 @@ export const FEDERATION = [
   ) STRICT`,
   `CREATE TABLE policies (
     id TEXT NOT NULL PRIMARY KEY,
-    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    organization_id TEXT NOT NULL REFERENCES organizations (organizationId),
     seq INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     settings TEXT NOT NULL,
@@ -29,7 +29,7 @@ export const FEDERATION = [
   ) STRICT`,
   'CREATE UNIQUE INDEX policies_seq ON policies (organization_id, seq)',
   `CREATE TABLE audit_entries (
-    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    organization_id TEXT NOT NULL REFERENCES organizations (organizationId),
     position INTEGER NOT NULL,
     time INTEGER NOT NULL,
     kind TEXT NOT NULL,
@@ -70,7 +70,7 @@ export const FEDERATION = [
   'CREATE INDEX replay_claims_until ON replay_claims (until)',
   `CREATE TABLE deleted_policies (
     id TEXT NOT NULL PRIMARY KEY,
-    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    organization_id TEXT NOT NULL REFERENCES organizations (organizationId),
     issuer_id TEXT NOT NULL,
     -- JSON; null: not known.
     target TEXT,

@@ -1,4 +1,4 @@
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
 import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
 import type {
@@ -7,33 +7,30 @@ import type {
   IdentityStore,
   KeyQuery,
   ListedApiKey,
-  NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import { KeptReads } from '#shared/reads/kept-reads.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { toNanos } from '../stored/records.ts'
+import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
+import { toChanges } from '#shared/stores/table.ts'
 import { changeEntry, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
-import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
+import { apiKeys, deletedKeys, toKey } from '../tables/api-keys.ts'
+import { workspaces } from '../tables/organizations.ts'
+import { insertKey, logKey, updateKey } from './api-keys.ts'
 import { writeEntry } from './audit-entries.ts'
 import { insertOrganization } from './organization-store.ts'
 
-const KEYS =
-  'SELECT k.*, w.organization_id, w.limit_nanos FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id ' as const
-const BY_HASH = `${KEYS} WHERE k.hash = ?`
-const BY_ID = `${KEYS} WHERE k.workspace_id = ? AND k.id = ?`
-const OF_ORGANIZATION = `${KEYS} WHERE k.id = ? AND w.organization_id = ?`
-const PAGE = `${KEYS} WHERE k.workspace_id = ? AND k.seq > ? AND (? OR k.disabled = 0)
-  AND (? = '[]' OR k.kind IN (SELECT value FROM json_each(?))) ORDER BY k.seq LIMIT ? OFFSET ?`
-const REMEMBER = `INSERT INTO deleted_keys (hash) SELECT hash FROM api_keys WHERE workspace_id = ? AND id = ?
-  ON CONFLICT DO NOTHING`
-
-interface OwnedKeyRow extends KeyRow {
-  readonly organization_id: string
-  readonly seq: number
-  /** Of the workspace. */
-  readonly limit_nanos: string | null
-}
+const { organizationId, limitNanos } = workspaces.columns
+const ownedColumns = { ...apiKeys.columns, organizationId, limitNanos }
+const OWNED = `FROM (SELECT k.*, w.organizationId, w.limitNanos
+  FROM api_keys k JOIN workspaces w ON w.workspaceId = k.workspaceId)`
+const BY_HASH = `${OWNED} WHERE hash = ?`
+const BY_ID = `${OWNED} WHERE workspaceId = ? AND keyId = ?`
+const OF_ORGANIZATION = `${OWNED} WHERE keyId = ? AND organizationId = ?`
+const PAGE = `FROM api_keys WHERE workspaceId = ? AND seq > ? AND (? OR disabled = 0)
+  AND (? = '[]' OR kind IN (SELECT value FROM json_each(?))) ORDER BY seq LIMIT ? OFFSET ?`
+const ONE = 'WHERE workspaceId = ? AND keyId = ?'
+const rememberHash = insertInto(deletedKeys, { or: 'IGNORE' })
 
 /** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
@@ -47,14 +44,18 @@ export class SqliteIdentityStore implements IdentityStore {
   }
 
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
-    const by: By = { actor: { kind: 'operator' }, time: bootstrap.timeCreated }
+    const by: By = { time: bootstrap.organization.createTime }
     return this.#file.write(() => {
       const found = this.#bootstrapWorkspace()
-      const { workspaceId, organizationId } = found ?? this.#createBootstrapWorkspace(bootstrap, by)
-      const keys = bootstrap.keys.map((key) => {
+      if (found === undefined) insertOrganization(this.#file, bootstrap, { isBootstrap: true, by })
+      const { workspaceId, organizationId } = found ?? {
+        workspaceId: bootstrap.workspace.id,
+        organizationId: bootstrap.organization.organizationId,
+      }
+      const keys = bootstrap.keys.map(({ key, isGiven }) => {
         const there = this.#read(BY_HASH, key.hash)?.key
-        if (there !== undefined || (found !== undefined && !key.given) || this.#isDeleted(key.hash)) return there
-        return insertKey(this.#file, workspaceId, key, by)
+        if (there !== undefined || (found !== undefined && !isGiven) || this.#isDeleted(key.hash)) return there
+        return insertKey(this.#file, { ...key, workspaceId }, by)
       })
       return { organizationId, workspaceId, first: found === undefined, keys }
     })
@@ -78,15 +79,14 @@ export class SqliteIdentityStore implements IdentityStore {
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
     const any = enabledOnly ? 0 : 1
     const only = JSON.stringify(kinds)
-    const rows = this.#file
-      .statement(PAGE)
-      .all(workspace, after, any, only, only, limit + 1, offset) as unknown as OwnedKeyRow[]
+    const values = [workspace, after, any, only, only, limit + 1, offset]
+    const rows = selectAll(this.#file, apiKeys.columns, PAGE, ...values)
     const items = rows.slice(0, limit).map((row) => ({ seq: row.seq, key: toKey(row) }))
     return { items, more: rows.length > limit }
   }
 
-  createKey(workspace: string, key: NewApiKey, by: By): Promise<ApiKey> {
-    return this.#file.write(() => insertKey(this.#file, workspace, key, by))
+  createKey(key: ApiKey, by: By): Promise<ApiKey> {
+    return this.#file.write(() => insertKey(this.#file, key, by))
   }
 
   reviseKey(workspace: string, keyId: string, decide: (key: ApiKey) => ApiKey, by: By): Promise<ApiKey | undefined> {
@@ -105,8 +105,8 @@ export class SqliteIdentityStore implements IdentityStore {
     return this.#file.write(() => {
       const found = this.#read(BY_ID, workspace, keyId)
       if (found === undefined) return false
-      this.#file.statement(REMEMBER).run(workspace, keyId)
-      this.#file.statement('DELETE FROM api_keys WHERE workspace_id = ? AND id = ?').run(workspace, keyId)
+      rememberHash(this.#file, [{ hash: found.key.hash }])
+      this.#file.statement(`DELETE FROM api_keys ${ONE}`).run(workspace, keyId)
       logKey(this.#file, found.organizationId, by, keyId, { before: keySnapshot(found.key) })
       return true
     })
@@ -114,22 +114,14 @@ export class SqliteIdentityStore implements IdentityStore {
 
   setWorkspaceLimit(workspace: string, limitNanos: bigint | undefined, by: By): Promise<boolean> {
     return this.#file.write(() => {
-      const row = this.#file
-        .statement('SELECT organization_id, limit_nanos FROM workspaces WHERE id = ?')
-        .get(workspace)
+      const row = selectOne(this.#file, workspaces.columns, 'FROM workspaces WHERE workspaceId = ?', workspace)
       if (row === undefined) return false
-      const was = toNanos(row.limit_nanos as string | null)
-      const change = changeOf(was, limitNanos, workspaceSnapshot)
+      const change = changeOf(workspaces.columns.limitNanos.decode(row.limitNanos), limitNanos, workspaceSnapshot)
       if (change === undefined) return true
-      const limit = limitNanos === undefined ? null : String(limitNanos)
-      this.#file.statement('UPDATE workspaces SET limit_nanos = ? WHERE id = ?').run(limit, workspace)
-      const owner = {
-        organizationId: row.organization_id as string,
-        by,
-        resource: 'workspace',
-        resourceId: workspace,
-      } as const
-      writeEntry(this.#file, changeEntry({ ...owner, ...change }))
+      const changes = toChanges(workspaces.columns, { limitNanos })
+      updateRows(this.#file, workspaces, changes, 'WHERE workspaceId = ?', workspace)
+      const of = { organizationId: row.organizationId, by, resource: 'workspace', resourceId: workspace } as const
+      writeEntry(this.#file, changeEntry({ ...of, ...change }))
       return true
     })
   }
@@ -139,19 +131,16 @@ export class SqliteIdentityStore implements IdentityStore {
   }
 
   #bootstrapWorkspace(): { workspaceId: string; organizationId: string } | undefined {
-    const row = this.#file.statement('SELECT id, organization_id FROM workspaces WHERE bootstrap = 1').get()
-    return row && { workspaceId: row.id as string, organizationId: row.organization_id as string }
+    return selectOne(this.#file, workspaces.columns, 'FROM workspaces WHERE bootstrap = 1')
   }
 
-  #createBootstrapWorkspace({ organization, workspace }: Bootstrap, by: By) {
-    insertOrganization(this.#file, { ...organization, plan: 'enterprise', workspace }, { bootstrap: true, by })
-    return { workspaceId: workspace.id, organizationId: organization.id }
-  }
-
-  #read(sql: typeof BY_HASH | typeof BY_ID | typeof OF_ORGANIZATION, ...values: string[]): OwnedApiKey | undefined {
-    const row = this.#file.statement(sql).get(...values) as unknown as OwnedKeyRow | undefined
-    return (
-      row && { organizationId: row.organization_id, workspaceLimitNanos: toNanos(row.limit_nanos), key: toKey(row) }
-    )
+  #read(from: typeof BY_HASH | typeof BY_ID | typeof OF_ORGANIZATION, ...values: string[]): OwnedApiKey | undefined {
+    const row = selectOne(this.#file, ownedColumns, from, ...values)
+    if (row === undefined) return undefined
+    return {
+      organizationId: row.organizationId,
+      workspaceLimitNanos: limitNanos.decode(row.limitNanos),
+      key: toKey(row),
+    }
   }
 }

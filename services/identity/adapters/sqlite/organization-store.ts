@@ -1,22 +1,19 @@
+import type { Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
-import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
-import type {
-  ListedOrganization,
-  NewOrganization,
-  OrganizationStore,
-} from '#services/identity/ports/organization-store.ts'
+import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
+import { toRow } from '#shared/stores/table.ts'
 import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
+import { organizations, toOrganization, workspaceRow, workspaces } from '../tables/organizations.ts'
 import { insertKey } from './api-keys.ts'
 import { writeEntry } from './audit-entries.ts'
 
-interface OrganizationRow {
-  readonly id: string
-  readonly name: string
-  readonly plan: Plan
-  readonly time_created: number
-}
+const insertOrganizations = insertInto(organizations)
+const insertWorkspaces = insertInto(workspaces)
+const workspaceIdColumn = { workspaceId: workspaces.columns.workspaceId }
 
 /** Organizations in SQLite. */
 export class SqliteOrganizationStore implements OrganizationStore {
@@ -26,12 +23,11 @@ export class SqliteOrganizationStore implements OrganizationStore {
     this.#file = file
   }
 
-  createOrganization(organization: NewOrganization, by: By): Promise<Organization> {
+  createOrganization(created: NewOrganization, key: ApiKey, by: By): Promise<Organization> {
     return this.#file.write(() => {
-      insertOrganization(this.#file, organization, { bootstrap: false, by })
-      insertKey(this.#file, organization.workspace.id, organization.key, by)
-      const { id, name, plan } = organization
-      return { id, name, plan, timeCreated: by.time }
+      insertOrganization(this.#file, created, { isBootstrap: false, by })
+      insertKey(this.#file, key, by)
+      return created.organization
     })
   }
 
@@ -39,22 +35,13 @@ export class SqliteOrganizationStore implements OrganizationStore {
     return this.#read(organizationId)
   }
 
-  async listOrganizations(
-    offset: number,
-    limit: number,
-  ): Promise<{ items: readonly ListedOrganization[]; total: number }> {
-    const rows = this.#file
-      .statement(
-        `SELECT *, (SELECT json_group_array(id ORDER BY rowid) FROM workspaces WHERE organization_id = organizations.id)
-           AS workspace_ids
-         FROM organizations ORDER BY time_created, rowid LIMIT ? OFFSET ?`,
-      )
-      .all(limit, offset) as unknown as (OrganizationRow & { readonly workspace_ids: string })[]
+  async listOrganizations(offset: number, limit: number): Promise<{ items: Organization[]; total: number }> {
+    const rest = 'FROM organizations ORDER BY createTime, rowid LIMIT ? OFFSET ?'
+    const items = selectAll(this.#file, organizations.columns, rest, limit, offset).map((row) => {
+      return { ...toOrganization(row), workspaceIds: this.#workspaceIdsOf(row.organizationId) }
+    })
     const total = this.#file.statement('SELECT count(*) AS count FROM organizations').get()?.count as number
-    return {
-      items: rows.map((row) => ({ ...toOrganization(row), workspaceIds: JSON.parse(row.workspace_ids) })),
-      total,
-    }
+    return { items, total }
   }
 
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
@@ -64,7 +51,7 @@ export class SqliteOrganizationStore implements OrganizationStore {
       const changed = { ...found, plan }
       const change = changeOf(found, changed, organizationSnapshot)
       if (change === undefined) return found
-      this.#file.statement('UPDATE organizations SET plan = ? WHERE id = ?').run(plan, organizationId)
+      updateRows(this.#file, organizations, { plan }, 'WHERE organizationId = ?', organizationId)
       const of = { organizationId, by, resource: 'organization', resourceId: organizationId } as const
       writeEntry(this.#file, changeEntry({ ...of, ...change }))
       return changed
@@ -72,29 +59,26 @@ export class SqliteOrganizationStore implements OrganizationStore {
   }
 
   #read(organizationId: string): Organization | undefined {
-    const row = this.#file.statement('SELECT * FROM organizations WHERE id = ?').get(organizationId)
-    return row && toOrganization(row as unknown as OrganizationRow)
+    const rest = 'FROM organizations WHERE organizationId = ?'
+    const row = selectOne(this.#file, organizations.columns, rest, organizationId)
+    return row && toOrganization(row)
+  }
+
+  #workspaceIdsOf(organizationId: string): string[] {
+    const rest = 'FROM workspaces WHERE organizationId = ? ORDER BY rowid'
+    return selectAll(this.#file, workspaceIdColumn, rest, organizationId).map(({ workspaceId }) => workspaceId)
   }
 }
 
 /** Writes an organization with its workspace and its audit entry, in a job of the file. */
 export function insertOrganization(
   file: SqliteFile,
-  { id, name, plan, workspace }: Omit<NewOrganization, 'key'>,
-  { bootstrap, by }: { readonly bootstrap: boolean; readonly by: By },
+  { organization, workspace }: NewOrganization,
+  { isBootstrap, by }: { readonly isBootstrap: boolean; readonly by: By },
 ): void {
-  file
-    .statement('INSERT INTO organizations (id, name, plan, time_created) VALUES (?, ?, ?, ?)')
-    .run(id, name, plan, by.time)
-  file
-    .statement(
-      `INSERT INTO workspaces (id, organization_id, name, bootstrap, last_seq, time_created) VALUES (?, ?, ?, ?, 0, ?)`,
-    )
-    .run(workspace.id, id, workspace.name, bootstrap ? 1 : 0, by.time)
-  const after = organizationSnapshot({ name, plan })
-  writeEntry(file, changeEntry({ organizationId: id, by, resource: 'organization', resourceId: id, after }))
-}
-
-function toOrganization(row: OrganizationRow): Organization {
-  return { id: row.id, name: row.name, plan: row.plan, timeCreated: row.time_created }
+  const { organizationId } = organization
+  insertOrganizations(file, [{ ...toRow(organizations.columns, organization), lastPosition: 0 }])
+  insertWorkspaces(file, [{ ...workspaceRow(organization, workspace), bootstrap: isBootstrap ? 1 : 0 }])
+  const after = organizationSnapshot(organization)
+  writeEntry(file, changeEntry({ organizationId, by, resource: 'organization', resourceId: organizationId, after }))
 }

@@ -1,18 +1,11 @@
 import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { insertInto, selectAll } from '#shared/stores/sqlite-table.ts'
+import { fromRow } from '#shared/stores/table.ts'
+import { signingKeys } from '../tables/signing-keys.ts'
 
-interface SigningKeyRow {
-  readonly kid: string
-  readonly x: string
-  readonly y: string
-  readonly sealed: Uint8Array
-  readonly time_created: number
-  readonly time_used: number
-}
-
-const ALL = 'SELECT kid, x, y, sealed, time_created, time_used FROM signing_keys ORDER BY seq'
-const INSERT = 'INSERT INTO signing_keys (seq, kid, x, y, sealed, time_created, time_used) VALUES (?, ?, ?, ?, ?, ?, ?)'
+const insert = insertInto(signingKeys)
 
 /** The signing keys in the service's SQLite file, which is closed by whoever opened it. */
 export class SqliteSigningKeys implements SigningKeys {
@@ -32,17 +25,14 @@ export class SqliteSigningKeys implements SigningKeys {
       const after = decide(before)
       if (after === undefined) return before
       this.#file.statement('DELETE FROM signing_keys').run()
-      for (const [seq, { kid, x, y, sealed, timeCreated, timeUsed }] of after.entries()) {
-        this.#file.statement(INSERT).run(seq, kid, x, y, sealed, timeCreated, timeUsed)
-      }
+      const rows = after.map((key, seq) => ({ ...key, seq }))
+      insert(this.#file, rows)
       return after
     })
   }
 
   #read(): readonly SigningKey[] {
-    const rows = this.#file.statement(ALL).all() as unknown as SigningKeyRow[]
-    return rows.map(({ kid, x, y, sealed, time_created: timeCreated, time_used: timeUsed }) => {
-      return { kid, x, y, sealed, timeCreated, timeUsed }
-    })
+    const rows = selectAll(this.#file, signingKeys.columns, 'FROM signing_keys ORDER BY seq')
+    return rows.map((row) => fromRow(signingKeys.columns, row))
   }
 }

@@ -2,11 +2,11 @@ import type { Stores } from '#services/identity/ports/stores.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { MemoryExchangeCounts } from '../exchange-counts.ts'
+import { SQLITE } from '../schema.ts'
 import { SqliteAuditLog } from './audit-log.ts'
 import { SqliteFederationStore } from './federation-store.ts'
 import { SqliteIdentityStore } from './identity-store.ts'
 import { SqliteOrganizationStore } from './organization-store.ts'
-import { SCHEMA } from './schema.ts'
 import { SqliteSigningKeys } from './signing-keys.ts'
 
 /**
@@ -14,7 +14,7 @@ import { SqliteSigningKeys } from './signing-keys.ts'
  * server.
  */
 export function openSqliteStores(path: string, clock: Clock): Stores {
-  const file = new SqliteFile(path, { schema: SCHEMA, exclusive: false })
+  const file = new SqliteFile(path, { schema: SQLITE, exclusive: false })
   const federation = new SqliteFederationStore(file)
   return {
     probe: () => file.probe(),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEvent, By } from '#services/identity/domain/audit.ts'
+import type { AuditEvent } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { TokenUse } from '#services/identity/ports/audit-log.ts'
@@ -72,16 +72,6 @@ export function keysOf(event: AuditEvent): EntryKeys {
       return { kind: event.type, policyId: about('policy'), issuerId: about('issuer'), keyId: about('api-key') }
     }
   }
-}
-
-/** The key that makes a change; undefined if the operator makes it. */
-export function creatorOf({ actor }: By): string | undefined {
-  return actor.kind === 'operator' ? undefined : actor.keyId
-}
-
-/** Nano-dollars from their stored digits; null: no limit. */
-export function toNanos(digits: string | null): bigint | undefined {
-  return digits === null ? undefined : BigInt(digits)
 }
 
 /** How long a claim is kept after its token has expired: a day, plus the difference between the clocks of processes. */

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
+import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
 import {
+  type ApiKey,
   KeyTerms_ResponsesDialect as Dialect,
   type KeyTerms,
   KeyTerms_Reset as Reset,
 } from '#gen/portico/identity/v1/identity_pb.js'
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
-import type { Actor, AuditEntry, AuditedResource } from '#services/identity/domain/audit.ts'
+import { kindName, NO_TERMS } from '#services/identity/domain/api-key.ts'
+import type { AuditEntry, AuditedResource, By } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeySource } from '#services/identity/domain/issuer.ts'
-import type { Organization } from '#services/identity/domain/organization.ts'
+import { PLAN_NAMES } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
@@ -16,13 +18,13 @@ const resets = enumTable({ daily: Reset.DAILY, weekly: Reset.WEEKLY, monthly: Re
 const dialects = enumTable({ both: Dialect.BOTH, openai: Dialect.OPENAI, specification: Dialect.SPECIFICATION })
 
 /** A key as shown in the audit log: all its mutable members. Terms are included if they limit something. */
-export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
+export function keySnapshot({ workspaceId, kind, name, disabled, expireTime, terms = NO_TERMS }: ApiKey): JsonObject {
   return {
     workspace_id: workspaceId,
-    kind,
+    kind: kindName(kind),
     name,
     disabled,
-    expire_time: timeExpires === undefined ? null : new Date(timeExpires).toISOString(),
+    expire_time: expireTime === undefined ? null : new Date(expireTime).toISOString(),
     ...termsSnapshot(terms),
   }
 }
@@ -51,7 +53,7 @@ export function workspaceSnapshot(limitNanos: bigint | undefined): JsonObject {
 
 /** An organization as shown in the audit log. */
 export function organizationSnapshot({ name, plan }: Pick<Organization, 'name' | 'plan'>): JsonObject {
-  return { name, plan }
+  return { name, plan: PLAN_NAMES.get(plan) ?? 'unknown' }
 }
 
 /** An issuer as shown in the audit log: all of its settings. */
@@ -78,14 +80,14 @@ export function policySnapshot(policy: PolicySettings): JsonObject {
 /** The entry of a change. A state is undefined if the resource did not exist before, or no longer does. */
 export function changeEntry(change: {
   readonly organizationId: string
-  readonly by: { readonly actor: Actor; readonly time: number }
+  readonly by: By
   readonly resource: AuditedResource
   readonly resourceId: string
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
 }): AuditEntry {
   const { organizationId, by, resource, resourceId, before, after } = change
-  const event = { type: 'changed', actor: by.actor, resource, resourceId, before, after } as const
+  const event = { type: 'changed', actorKeyId: by.actorKeyId, resource, resourceId, before, after } as const
   return { organizationId, time: by.time, event }
 }
 

@@ -90,7 +90,7 @@ export class ExchangeSteps {
       ['scopes', ({ token, ground }) => checkScopes(token.claims, rulesOf(ground.policy))],
       ['token_type', ({ token, ground }) => checkTokenType(token.claims, rulesOf(ground.policy))],
       ['condition', (candidate) => this.#checkCondition(candidate)],
-      ['lifetime', ({ token, ground, now }) => checkLifetime(token.claims, ground.key?.timeExpires, now)],
+      ['lifetime', ({ token, ground, now }) => checkLifetime(token.claims, ground.key?.expireTime, now)],
       ['single_use', ({ token, ground }) => checkSingleUse(token.claims, ground.issuer?.singleUse ?? false)],
     ]
   }

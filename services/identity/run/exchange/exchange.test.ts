@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
+import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { groundWith, NOW, OUR_ISSUER, openExchange, POLICY_ID } from '#test/support/exchange.ts'
 import { base64url, newTokenKey, signText, signToken } from '#test/support/subject-tokens.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -263,18 +265,18 @@ test('a paused policy, a lost plan, a deleted issuer and a key that is not in us
   assert.ok(key)
   for (const [changed, reason] of [
     [{ policy: { ...policy, enabled: false } }, 'policy'],
-    [{ organization: { ...organization, plan: 'free' } }, 'plan'],
+    [{ organization: { ...organization, plan: Plan.FREE } }, 'plan'],
     [{ issuer: undefined }, 'issuer'],
     [{ key: undefined }, 'key'],
     [{ key: { ...key, disabled: true } }, 'key'],
-    [{ key: { ...key, timeExpires: NOW } }, 'key'],
-    [{ key: { ...key, kind: 'management' } }, 'key'],
-    [{ key: { ...key, timeExpires: NOW + 999 } }, 'lifetime'],
+    [{ key: { ...key, expireTime: NOW } }, 'key'],
+    [{ key: { ...key, kind: Kind.MANAGEMENT } }, 'key'],
+    [{ key: { ...key, expireTime: NOW + 999 } }, 'lifetime'],
   ] as const) {
     exchange.grounds.set(POLICY_ID, { ...ground, ...changed })
     assert.equal(await exchange.outcome(), `${REFUSED} ${reason}`)
   }
-  exchange.grounds.set(POLICY_ID, { ...ground, organization: { ...organization, plan: 'business' } })
+  exchange.grounds.set(POLICY_ID, { ...ground, organization: { ...organization, plan: Plan.BUSINESS } })
   assert.equal(await exchange.outcome(), 'accepted')
   exchange.grounds.delete(POLICY_ID)
   assert.equal(await exchange.outcome(), REFUSED)

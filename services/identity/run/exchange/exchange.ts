@@ -98,7 +98,7 @@ export class Exchange {
     if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
     const { target, id: policyId, revision: policyRevision } = policy
     const { id: issuerId, revision: issuerRevision } = issuer
-    const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.timeExpires }
+    const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.expireTime }
     const minted = await tokens.mint(grant)
     if (minted === undefined) throw this.#refused(attempt, { name: 'lifetime' }, true)
     const { tokenId, timeExpires } = minted

@@ -1,5 +1,6 @@
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { isUsable } from '#services/identity/domain/api-key.ts'
-import { hasFederation } from '#services/identity/domain/organization.ts'
+import { hasFederation, PLAN_NAMES } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { type Verdict, verdict } from '#services/identity/domain/subject-token/step.ts'
@@ -23,12 +24,12 @@ export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
 
 /** Whether the organization's plan includes federation. */
 export function checkPlan({ ground: { organization } }: Candidate): Verdict {
-  return verdict(hasFederation(organization.plan), () => ['business or enterprise', organization.plan])
+  return verdict(hasFederation(organization.plan), () => ['business or enterprise', PLAN_NAMES.get(organization.plan)])
 }
 
 /** Whether the policy's key can be used. */
 export function checkKey({ ground: { key }, now }: Candidate): Verdict {
-  const passes = key !== undefined && key.kind === 'workspace' && isUsable(key, now)
+  const passes = key !== undefined && key.kind === Kind.WORKSPACE && isUsable(key, now)
   return verdict(passes, () => {
     const state = key === undefined ? 'deleted' : key.disabled ? 'disabled' : passes ? 'in use' : 'expired'
     return ['a workspace key in use', state]
