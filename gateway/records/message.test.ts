@@ -26,9 +26,9 @@ test('a user message has its text and, when given, files, agents and metadata', 
     value: {
       text: 'See @a.txt and @plan',
       files: [
-        { data: Buffer.from('abc'), mime: 'text/plain' },
+        { source: { case: 'data', value: Buffer.from('abc') }, mime: 'text/plain' },
         {
-          data: Buffer.from('ü'),
+          source: { case: 'data', value: Buffer.from('ü') },
           mime: 'text/plain',
           uri: 'file:///a.txt',
           name: 'a.txt',
@@ -97,7 +97,12 @@ test('a step shows each part, and each state of a tool call', () => {
           input: { path: 'a' },
           content: [
             { content: { case: 'text', value: 'abc' } },
-            { content: { case: 'file', value: { data: Buffer.from('x'), mime: 'image/png', name: 'x.png' } } },
+            {
+              content: {
+                case: 'file',
+                value: { source: { case: 'data', value: Buffer.from('x') }, mime: 'image/png', name: 'x.png' },
+              },
+            },
           ],
           metadata: { lines: 3 },
           runTime: at(1_200),

@@ -13,7 +13,7 @@ import type { JsonOf } from '../kinds.ts'
 import { metadata } from './free.ts'
 import { name } from './ids.ts'
 import { listOrAbsent } from './json.ts'
-import { placeFor, toBase64 } from './tool-content.ts'
+import { fromContent } from './tool-content.ts'
 
 const position = z.int().min(0).max(2_147_483_647)
 
@@ -107,7 +107,7 @@ export function fromSynthetic({ text, description, metadata }: SyntheticText) {
 
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
-    data: file.contentHash === undefined ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),
+    data: fromContent(file.source),
     ...fromEnqueuedFile(file),
   }
 }

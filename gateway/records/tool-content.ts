@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { FileAttachment } from '#gen/portico/session/v1/session_pb.js'
 import type { ContentPiece } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './json.ts'
@@ -16,8 +17,11 @@ export function toBase64(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
 }
 
-/** A placeholder for the base64 of content that is transferred separately from its message; `size` in bytes. */
-export function placeFor(hash: string, size: bigint): string {
+/** The content of a file as JSON has it: a placeholder if it is transferred separately from its message. */
+export function fromContent(source: FileAttachment['source'] | ToolFile['source']): string {
+  if (source.case === 'data') return toBase64(source.value)
+  if (source.case !== 'blob') return ''
+  const { hash, size } = source.value
   return `${MARK}${hash}${size.toString(16).padStart(12, '0')}`
 }
 
@@ -61,8 +65,7 @@ export function fromToolContents(contents: readonly ToolContent[]): JsonOf<typeo
 
 function fromToolContent({ content }: ToolContent): JsonOf<typeof toolContent> {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  const { data, mime, name, uri, contentHash, contentSize } = content.value
-  if (uri !== undefined) return { type: 'file', uri, mime, name }
-  const base64 = contentHash === undefined ? toBase64(data) : placeFor(contentHash, contentSize)
-  return { type: 'file', uri: `data:${mime};base64,${base64}`, mime, name }
+  const { source, mime, name } = content.value
+  const uri = source.case === 'uri' ? source.value : `data:${mime};base64,${fromContent(source)}`
+  return { type: 'file', uri, mime, name }
 }

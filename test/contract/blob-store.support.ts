@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BlobRef, Prompt } from '#services/session/domain/message.ts'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Prompt } from '#services/session/domain/message.ts'
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -24,9 +25,9 @@ export function newHold(): BlobHold {
 }
 
 /** A file that a message refers to. */
-export function fileOf(blob: BlobRef): Prompt['files'][number] {
+export function fileOf({ hash, size }: BlobRef): Prompt['files'][number] {
   const none = { uri: undefined, name: undefined, description: undefined, mention: undefined }
-  return { blob, mime: 'text/plain', ...none }
+  return { blob: { hash, size }, mime: 'text/plain', ...none }
 }
 
 /** Admits a prompt with a file, as the service does. */

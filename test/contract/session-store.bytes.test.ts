@@ -9,6 +9,7 @@ import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_se
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { DurableEventData } from '#services/session/domain/event.ts'
+import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
@@ -51,7 +52,7 @@ async function doStep(port: SessionStore): Promise<void> {
   await write([])
   await write(draft.streamed(0))
   for (const callId of ids) {
-    const content = [{ type: 'text', text: 'x'.repeat(RESULT_BYTES) }] as const
+    const content = [textResult('x'.repeat(RESULT_BYTES))]
     await write([draft.settle(callId, { error: undefined, content, metadata: undefined }, 0)])
   }
   const [, stored] = await store.readTranscript(lease, 0)

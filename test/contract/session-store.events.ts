@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { DurableEventData } from '#services/session/domain/event.ts'
+import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import {
   acquire,
   admission,
@@ -243,7 +244,7 @@ export function retentionCases(test: StoreTest): void {
     await using reader = await tail(store)
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    const parts = [{ ...toolPart('call_1', 'completed'), content: [{ type: 'text', text: 'seen' } as const] }]
+    const parts = [{ ...toolPart('call_1', 'completed'), content: [textResult('seen')] }]
     const message = assistant('msg_step', { parts, timeCompleted: clock.now() })
     const { content, metadata, input } = parts[0] as (typeof parts)[0]
     await store.recordStep(lease, {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -191,7 +192,7 @@ export function runCases(test: StoreTest): void {
   test('settles tool calls, the step and requests that an older owner left', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    const done = { ...toolPart('call_done', 'completed'), content: [{ type: 'text', text: 'read' } as const] }
+    const done = { ...toolPart('call_done', 'completed'), content: [textResult('read')] }
     const thought = {
       type: 'reasoning',
       text: 'hm',

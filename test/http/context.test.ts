@@ -107,7 +107,8 @@ test('a message that cannot be read is an UnknownError with a reference, before 
 })
 
 test('a later failure to read content breaks the connection', async () => {
-  const files = [{ contentHash: 'a'.repeat(64), mime: 'text/plain' }]
+  const source = { case: 'blob', value: { hash: 'a'.repeat(64), size: 1 } } as const
+  const files = [{ source, mime: 'text/plain' }]
   const text = 'x'.repeat(65_536)
   const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text, files } } }
   const item = create(StreamSessionContextResponseSchema, { item: { case: 'message', value: message } })

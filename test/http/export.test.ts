@@ -180,7 +180,8 @@ test('a client that hangs up ends the export, and one that does not read holds i
       },
     },
   })
-  const files = [{ contentHash: 'a'.repeat(64), mime: 'text/plain' }]
+  const source = { case: 'blob', value: { hash: 'a'.repeat(64), size: 1 } } as const
+  const files = [{ source, mime: 'text/plain' }]
   const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { files } } }
   const request = get(`${facade.url}${exported('ses_1')}`)
   const [answer] = (await new Promise((resolve) => request.on('response', (response) => resolve([response])))) as [

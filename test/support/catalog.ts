@@ -126,7 +126,7 @@ export async function runTool(
     } else if (event.value !== undefined) {
       const { metadata = {}, content } = event.value
       const text = content.map((part) => (part.content.case === 'text' ? part.content.value : '')).join('')
-      const files = content.flatMap((part) => (part.content.case === 'file' ? [part.content.value] : []))
+      const files = content.flatMap((part) => (part.content.case === 'file' ? [fileIn(part.content.value)] : []))
       const failure = event.case === 'failed' ? { type: event.value.type, message: event.value.message } : undefined
       end = { text, files, metadata, failure, progress }
     }
@@ -135,10 +135,14 @@ export async function runTool(
   return end
 }
 
+function fileIn({ mime, name, source }: ToolFile) {
+  return { mime, name, data: source.case === 'data' ? source.value : new Uint8Array() }
+}
+
 /** How a tool call ended. */
 export interface ToolEnd {
   readonly text: string
-  readonly files: readonly ToolFile[]
+  readonly files: readonly ReturnType<typeof fileIn>[]
   readonly metadata: JsonObject
   readonly failure: { readonly type: string; readonly message: string } | undefined
   readonly progress: readonly JsonObject[]

@@ -1,10 +1,26 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type BlobRef,
+  type ToolContent,
+  ToolContentSchema,
+  type ToolFileSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { BlobRef, Message } from '#services/session/domain/message.ts'
+import { textResult } from '#services/session/domain/generation/call-outcome.ts'
+import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
 
-/** Messages of every kind, with every member, as the session service has them; `file` is the content of each file. */
-export function everyMessage(file: BlobRef): Message[] {
+/** A file that a tool returns. */
+export function fileResult(
+  source: MessageInitShape<typeof ToolFileSchema>['source'],
+  mime: string,
+  name?: string,
+): ToolContent {
+  return create(ToolContentSchema, { content: { case: 'file', value: { source, mime, name } } })
+}
+
+/** Messages of every kind, with every member, as the session service has them; `blob` is the content of each file. */
+export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
   const head = (n: number) => ({ id: `msg_every_${n}`, timeCreated: 1_000 + n, metadata: { note: `n${n}` } })
   const model = { providerId: 'acme', modelId: 'large', variant: 'high' }
   const error = create(StructuredErrorSchema, {
@@ -30,9 +46,9 @@ export function everyMessage(file: BlobRef): Message[] {
       prompt: {
         text: 'Hello',
         files: [
-          { blob: file, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
+          { blob, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
           {
-            blob: file,
+            blob,
             mime: 'text/plain',
             uri: undefined,
             name: undefined,
@@ -71,9 +87,9 @@ export function everyMessage(file: BlobRef): Message[] {
           providerState: { a: 1 },
           providerResultState: { b: [2] },
           content: [
-            { type: 'text', text: 'out' } as const,
-            { type: 'file', blob: file, mime: 'image/png', name: 'b.png' } as const,
-            { type: 'link', uri: 'https://example.com/c.png', mime: 'image/png', name: undefined } as const,
+            textResult('out'),
+            fileResult({ case: 'blob', value: blob }, 'image/png', 'b.png'),
+            fileResult({ case: 'uri', value: 'https://example.com/c.png' }, 'image/png'),
           ],
         },
         { ...tool, ...times, callId: 'call_2', state: 'error', content: [], error },

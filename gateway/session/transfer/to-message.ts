@@ -69,9 +69,10 @@ function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'us
 type FileJson = NonNullable<Of<'user'>['files']>[number]
 
 function toFile(file: FileJson, at: Path): MessageInitShape<typeof FileAttachmentSchema> {
-  const { mime, source, name, description, mention } = file
-  const uri = source.type === 'uri' ? source.uri : undefined
-  return { mime, uri, data: toContentBytes(file.data, [...at, 'data']), name, description, mention }
+  const { mime, name, description, mention } = file
+  const uri = file.source.type === 'uri' ? file.source.uri : undefined
+  const source = { case: 'data', value: toContentBytes(file.data, [...at, 'data']) } as const
+  return { source, mime, uri, name, description, mention }
 }
 
 function toShell(json: Of<'shell'>): Kind {

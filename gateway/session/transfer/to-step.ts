@@ -89,8 +89,11 @@ function toContent(json: ContentJson, at: Path): MessageInitShape<typeof ToolCon
   if (json.type === 'text') return { content: { case: 'text', value: json.text } }
   const { uri, mime, name } = json
   const prefix = PREFIX.exec(uri)?.[0]
-  const content = prefix === undefined ? { uri } : { data: toContentBytes(uri.slice(prefix.length), [...at, 'uri']) }
-  return { content: { case: 'file', value: { ...content, mime, name } } }
+  const source =
+    prefix === undefined
+      ? ({ case: 'uri', value: uri } as const)
+      : ({ case: 'data', value: toContentBytes(uri.slice(prefix.length), [...at, 'uri']) } as const)
+  return { content: { case: 'file', value: { source, mime, name } } }
 }
 
 /** The content of a file. Rejects with BODY_INVALID. */

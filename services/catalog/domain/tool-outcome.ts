@@ -1,10 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import {
-  type ToolContent,
-  ToolContentSchema,
-  type ToolFile,
-  ToolFileSchema,
-} from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type ToolContent, ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type RunToolResponse,
   ToolCompletedSchema,
@@ -33,6 +28,6 @@ export function textContent(text: string): ToolContent {
 }
 
 export function fileContent(data: Uint8Array, mime: string, name: string): ToolContent {
-  const file: Pick<ToolFile, 'data' | 'mime' | 'name'> = { data: data as Uint8Array<ArrayBuffer>, mime, name }
-  return create(ToolContentSchema, { content: { case: 'file', value: create(ToolFileSchema, file) } })
+  const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
+  return create(ToolContentSchema, { content: { case: 'file', value: { source, mime, name } } })
 }

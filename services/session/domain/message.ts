@@ -1,6 +1,7 @@
+import type { BlobRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { BlobRef, Prompt, SyntheticText } from './message/content.ts'
+import type { Prompt, SyntheticText } from './message/content.ts'
 import {
   type CompactionMessage,
   type MessageBase,
@@ -115,11 +116,16 @@ export function isSummary(message: Message): message is CompactionMessage {
 }
 
 /** The blobs that a message refers to. */
-export function blobsOf(message: Message): readonly BlobRef[] {
+export function blobsOf(message: Message): readonly Pick<BlobRef, 'hash' | 'size'>[] {
   if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
   if (message.type !== 'assistant') return []
-  return message.parts.flatMap((part) =>
-    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob] : [])) : [],
+  return message.parts.flatMap((part) => (part.type === 'tool' ? blobsIn(part.content) : []))
+}
+
+/** The blobs that the result of a tool refers to. */
+export function blobsIn(contents: readonly ToolContent[]): BlobRef[] {
+  return contents.flatMap(({ content }) =>
+    content.case === 'file' && content.value.source.case === 'blob' ? [content.value.source.value] : [],
   )
 }
 

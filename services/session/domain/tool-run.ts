@@ -1,4 +1,3 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { PinnedLocation, ToolAccess } from './agent.ts'
 
@@ -19,17 +18,3 @@ export interface ReadFile {
   readonly mime: string
   readonly name: string | undefined
 }
-
-/** One piece of what a tool returns. */
-export type ToolOutput = { readonly type: 'text'; readonly text: string } | ({ readonly type: 'file' } & ReadFile)
-
-/** What a running tool reports; `completed` or `failed` comes last. */
-export type ToolEvent =
-  | { readonly type: 'progressed'; readonly metadata: JsonObject }
-  | { readonly type: 'completed'; readonly content: readonly ToolOutput[]; readonly metadata: JsonObject | undefined }
-  | {
-      readonly type: 'failed'
-      readonly error: StructuredError
-      readonly content: readonly ToolOutput[]
-      readonly metadata: JsonObject | undefined
-    }

@@ -1,4 +1,4 @@
-import type { BlobRef } from '../domain/message.ts'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 
 /**
  * How long a hold lasts if it is not released, in milliseconds: content may be put by one process and released by

@@ -1,3 +1,4 @@
+import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type {
   Agent,
@@ -10,7 +11,7 @@ import type {
 } from '../domain/agent.ts'
 import type { Delivery } from '../domain/inbox.ts'
 import type { SessionLocation } from '../domain/session.ts'
-import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
+import type { ReadFile, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
 
 /** The parts of a prompt that plugins may change. */
@@ -64,6 +65,6 @@ export interface Catalog {
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, request: ToolRequest): Promise<PreparedCall>
   /** Runs a call once, for as long as it takes; never to be repeated. */
-  runTool(call: PeerCall, run: ToolRun): AsyncIterable<ToolEvent>
+  runTool(call: PeerCall, run: ToolRun): AsyncIterable<RunToolResponse>
   endTools(call: PeerCall, sessionId: string, fence: number): Promise<void>
 }

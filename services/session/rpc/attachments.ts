@@ -105,8 +105,9 @@ async function readFile(
     const problem = locationProblem(error, directory)
     throw problem === undefined ? error : new Rejection('ATTACHMENT_INVALID', { problem }, { cause: error })
   })
+  const { hash, size } = await blobs.put(call.principal.workspaceId, file.data, hold)
   return {
-    blob: await blobs.put(call.principal.workspaceId, file.data, hold),
+    blob: { hash, size },
     mime: file.mime,
     uri: uri.startsWith('data:') ? undefined : uri,
     name: name ?? file.name,

@@ -1,4 +1,5 @@
-import type { BlobRef } from '../domain/message.ts'
+import { create } from '@bufbuild/protobuf'
+import { type BlobRef, BlobRefSchema, type ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 
@@ -12,13 +13,20 @@ export const BY_HASH: BlobContents = new Map()
 
 const NO_BYTES = new Uint8Array()
 
-/** The content of a file as a message has it. */
-export function contentOf(
-  blobs: BlobContents,
-  { hash, size }: BlobRef,
-): { data: Uint8Array<ArrayBuffer> } | { contentHash: string; contentSize: bigint } {
-  if (blobs === BY_HASH) return { contentHash: hash, contentSize: BigInt(size) }
-  return { data: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> }
+type Ref = Pick<BlobRef, 'hash' | 'size'>
+
+/** Where a message that is sent has the content of a file. */
+export function sourceOf(blobs: BlobContents, { hash, size }: Ref) {
+  if (blobs === BY_HASH) return { case: 'blob', value: create(BlobRefSchema, { hash, size }) } as const
+  return { case: 'data', value: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> } as const
+}
+
+/** A piece of what a tool returned, as it is sent. */
+export function withContent(piece: ToolContent, blobs: BlobContents): ToolContent {
+  const { content } = piece
+  if (content.case !== 'file' || content.value.source.case !== 'blob') return piece
+  const source = sourceOf(blobs, content.value.source.value)
+  return { ...piece, content: { case: 'file', value: { ...content.value, source } } }
 }
 
 /** The content that was read; `missing` is the hash of one that is missing. */
@@ -31,7 +39,7 @@ interface Found {
 export async function findContents(
   blobs: Pick<BlobStore, 'get'>,
   workspace: string,
-  refs: readonly BlobRef[],
+  refs: readonly Ref[],
 ): Promise<Found> {
   if (refs.length === 0) return { contents: NO_BLOBS, missing: undefined }
   const contents = new Map<string, Uint8Array>()
@@ -52,7 +60,7 @@ export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,
   key: SessionKey,
   read: () => Promise<T>,
-  refsOf: (found: T) => readonly BlobRef[],
+  refsOf: (found: T) => readonly Ref[],
 ): Promise<{ readonly found: T; readonly contents: BlobContents }> {
   for (let again = false; ; again = true) {
     const found = await read()

@@ -1,5 +1,4 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { ToolContent as ToolContentMessage, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AssistantTool, AssistantPart as PartMessage } from '#gen/portico/session/v1/message_pb.js'
 import type {
   FileAttachment as FileMessage,
@@ -7,15 +6,7 @@ import type {
   Prompt as PromptMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
-import type {
-  AssistantPart,
-  BlobRef,
-  FileAttachment,
-  Mention,
-  Prompt,
-  ToolContent,
-  ToolPart,
-} from '../domain/message.ts'
+import type { AssistantPart, FileAttachment, Mention, Prompt, ToolPart } from '../domain/message.ts'
 import { states } from './message-to-proto.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
@@ -79,7 +70,7 @@ function toTool(call: AssistantTool): ToolPart {
     state,
     rawInput,
     input,
-    content: content.map(toContent),
+    content,
     metadata,
     error,
     timeCreated,
@@ -91,22 +82,10 @@ function toTool(call: AssistantTool): ToolPart {
   }
 }
 
-function toContent({ content }: ToolContentMessage): ToolContent {
-  if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  const { mime, uri, name } = content.value
-  return uri === undefined
-    ? { type: 'file', blob: toBlob(content.value), mime, name }
-    : { type: 'link', uri, mime, name }
-}
-
 function toFile(file: FileMessage): FileAttachment {
   const { mime, uri, name, description, mention } = file
-  const blob = toBlob(file)
-  return { blob, mime, uri, name, description, mention: toMention(mention) }
-}
-
-function toBlob({ contentHash = '', contentSize }: FileMessage | ToolFile): BlobRef {
-  return { hash: contentHash, size: Number(contentSize) }
+  const { hash = '', size = 0 } = file.source.case === 'blob' ? file.source.value : {}
+  return { blob: { hash, size }, mime, uri, name, description, mention: toMention(mention) }
 }
 
 function toMention(mention: MentionMessage | undefined): Mention | undefined {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { fileResult } from '#test/support/every-message.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { connectLocal } from '#test/support/transports.ts'
 import { nothing } from '../ports/session-store.ts'
@@ -17,7 +18,7 @@ async function begin(...contents: string[]): Promise<SessionRpc> {
 function addFile({ store, blobs }: SessionRpc, content: string): Promise<void> {
   return holdingBlobs(blobs, async (hold) => {
     const blob = await blobs.put('wrk_1', Buffer.from(content), hold)
-    const file = { type: 'file', blob, mime: 'text/plain', name: undefined } as const
+    const file = fileResult({ case: 'blob', value: blob }, 'text/plain')
     const data = { type: 'tool-succeeded', messageId: 'msg_1', callId: 'call_1', metadata: undefined } as const
     await store.revise({ workspace: 'wrk_1', sessionId: 'ses_1' }, nothing, (revision) =>
       revision.event({ ...data, content: [file] }),
@@ -34,7 +35,7 @@ function open({ client, as }: SessionRpc, position?: string) {
     const { event } = value.message.value
     if (event.case !== 'toolSucceeded') return event.case
     const content = event.value.content[0]?.content
-    return content?.case === 'file' ? Buffer.from(content.value.data).toString() : content?.case
+    return content?.case === 'file' ? Buffer.from(content.value.source.value as Uint8Array).toString() : content?.case
   }
   return { word, leave: () => stream.return?.() }
 }

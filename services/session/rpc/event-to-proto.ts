@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PartRef_Kind,
   type PartRefSchema,
@@ -16,10 +17,10 @@ import type {
   VolatileEvent,
   VolatileEventData,
 } from '../domain/event.ts'
-import type { BlobRef } from '../domain/message.ts'
-import { type BlobContents, NO_BLOBS } from './blob-contents.ts'
+import { blobsIn } from '../domain/message.ts'
+import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
-import { itemToProto, syntheticToProto, toolContentToProto } from './message-to-proto.ts'
+import { itemToProto, syntheticToProto } from './message-to-proto.ts'
 import { permissionRequestToProto } from './permissions.ts'
 import {
   forkToProto,
@@ -38,7 +39,7 @@ export type AnyEvent = Omit<DurableEvent, 'position'> | DurableEvent | VolatileE
 /** The blobs that an event refers to. */
 export function blobsOfEvent({ data }: AnyEvent): BlobRef[] {
   if (data.type !== 'tool-succeeded' && data.type !== 'tool-failed') return []
-  return data.content.flatMap((content) => (content.type === 'file' ? [content.blob] : []))
+  return blobsIn(data.content)
 }
 
 /** An event as other services see it. */
@@ -177,7 +178,7 @@ function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 't
   return {
     messageId,
     callId,
-    content: data.content.map((each) => toolContentToProto(each, blobs)),
+    content: data.content.map((each) => withContent(each, blobs)),
     metadata,
   }
 }

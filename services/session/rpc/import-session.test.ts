@@ -13,11 +13,14 @@ import { forEachTransport } from '#test/support/transports.ts'
 
 const session = { sessionId: 'ses_1', title: 'Imported', createTime: timestampFromMs(5) }
 
+const fileWith = ({ data, mime }: { data: Uint8Array<ArrayBuffer>; mime: string }) =>
+  ({ source: { case: 'data', value: data }, mime }) as const
+
 const says = (messageId: string, files: readonly { data: Uint8Array<ArrayBuffer>; mime: string }[] = []) =>
   ({
     messageId,
     createTime: timestampFromMs(7),
-    kind: { case: 'user', value: { text: 'Look', files: [...files] } },
+    kind: { case: 'user', value: { text: 'Look', files: files.map(fileWith) } },
   }) satisfies MessageInitShape<typeof MessageSchema>
 
 type Messages = Parameters<typeof importedMessages>[0]

@@ -1,5 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import { ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type BlobRef, type ToolFile, ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   AssistantMessageSchema,
   AssistantToolSchema,
@@ -9,6 +9,7 @@ import {
   type AssistantMessage as StepMessage,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
+  type FileAttachment,
   FileAttachmentSchema,
   type SessionLocation as LocationMessage,
   type TokenUsage as TokensMessage,
@@ -17,7 +18,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
-import { type AssistantMessage, type BlobRef, type Finish, isSettled, type Message } from '../domain/message.ts'
+import { type AssistantMessage, type Finish, isSettled, type Message } from '../domain/message.ts'
 import {
   MOST_COST_NANOS,
   MOST_TOKENS,
@@ -69,7 +70,7 @@ export async function importedMessage(
   return message
 }
 
-/** Puts the hash of kept content in its place. */
+/** Puts a reference to kept content in its place. */
 async function keepFiles({ kind }: MessageProto, field: string, keep: KeepContent): Promise<void> {
   if (kind.case === 'user') {
     for (const [i, file] of kind.value.files.entries()) {
@@ -82,19 +83,15 @@ async function keepFiles({ kind }: MessageProto, field: string, keep: KeepConten
       for (const [j, { content }] of contents.entries()) {
         if (content.case !== 'file') continue
         checkToolFile(content.value, `${field}.assistant.parts.${i}.tool.content.${j}`)
-        if (content.value.uri === undefined) await keepContent(content.value, keep)
+        if (content.value.source.case !== 'uri') await keepContent(content.value, keep)
       }
     }
   }
 }
 
-async function keepContent(
-  file: { data: Uint8Array; contentHash?: string; contentSize: bigint },
-  keep: KeepContent,
-): Promise<void> {
-  const { hash, size } = await keep(file.data)
-  file.contentHash = hash
-  file.contentSize = BigInt(size)
+async function keepContent(file: FileAttachment | ToolFile, keep: KeepContent): Promise<void> {
+  const { source } = file
+  file.source = { case: 'blob', value: await keep(source.case === 'data' ? source.value : new Uint8Array()) }
 }
 
 function converted(given: MessageProto, field: string): Message {

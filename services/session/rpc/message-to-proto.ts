@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AssistantMessageSchema,
   type AssistantPartSchema,
@@ -25,7 +25,6 @@ import type {
   AgentAttachment,
   AssistantMessage,
   AssistantPart,
-  BlobRef,
   CompactionMessage,
   FileAttachment,
   Message,
@@ -33,10 +32,9 @@ import type {
   ShellMessage,
   SkillAttachment,
   SyntheticText,
-  ToolContent,
   ToolPart,
 } from '../domain/message.ts'
-import { type BlobContents, contentOf } from './blob-contents.ts'
+import { type BlobContents, sourceOf, withContent } from './blob-contents.ts'
 import { deliveries, outcomes } from './enums.ts'
 import { locationToProto, modelToProto, tokensToProto } from './session-to-proto.ts'
 
@@ -195,7 +193,7 @@ function toolToProto(part: ToolPart, blobs: BlobContents): Part {
     state: states.toProto(part.state),
     partialInput: part.state === 'streaming' ? part.rawInput : undefined,
     input: part.input,
-    content: part.content.map((content) => toolContentToProto(content, blobs)),
+    content: part.content.map((content) => withContent(content, blobs)),
     createTime: timestampFromMs(part.timeCreated),
     metadata,
     executed,
@@ -232,21 +230,10 @@ export function syntheticToProto({
   }
 }
 
-/** What a tool returned, as other services see it. */
-export function toolContentToProto(
-  content: ToolContent,
-  blobs: BlobContents,
-): MessageInitShape<typeof ToolContentSchema> {
-  if (content.type === 'text') return { content: { case: 'text', value: content.text } }
-  const { mime, name } = content
-  const where = content.type === 'link' ? { uri: content.uri } : contentOf(blobs, content.blob)
-  return { content: { case: 'file', value: { ...where, mime, name } } }
-}
-
 function fileToProto(file: FileAttachment, blobs: BlobContents): MessageInitShape<typeof FileAttachmentSchema> {
   const { name, description, mention } = file
   return {
-    ...contentOf(blobs, file.blob),
+    source: sourceOf(blobs, file.blob),
     mime: file.mime,
     uri: file.uri,
     name,
@@ -283,7 +270,7 @@ export function itemToProto(item: InboxItem, blobs: BlobContents): ItemInit {
 }
 
 /** The blobs that an inbox item refers to. */
-export function blobsOfItem(item: InboxItem): readonly BlobRef[] {
+export function blobsOfItem(item: InboxItem): readonly Pick<BlobRef, 'hash' | 'size'>[] {
   return item.type === 'prompt' ? item.prompt.files.map(({ blob }) => blob) : []
 }
 

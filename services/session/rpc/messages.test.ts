@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { AssistantTool_State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { fileResult } from '#test/support/every-message.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
+import { textResult } from '../domain/generation/call-outcome.ts'
 import type { AssistantMessage } from '../domain/message.ts'
 import { structuredError } from '../domain/structured-error.ts'
 
@@ -33,7 +36,7 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
 
 const NONE = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
 
-function step(blob: { hash: string; size: number }): AssistantMessage {
+function step(blob: BlobRef): AssistantMessage {
   const times = { timeCreated: T, timeRan: T + 1, timeCompleted: T + 2 }
   const call = {
     type: 'tool',
@@ -59,10 +62,7 @@ function step(blob: { hash: string; size: number }): AssistantMessage {
       { type: 'text', text: 'Hello' },
       {
         ...{ ...call, callId: 'c1', name: 'read', state: 'completed' },
-        content: [
-          { type: 'text', text: 'out' } as const,
-          { type: 'file', blob, mime: 'image/png', name: 'a.png' } as const,
-        ],
+        content: [textResult('out'), fileResult({ case: 'blob', value: blob }, 'image/png', 'a.png')],
       },
       {
         ...{ ...call, callId: 'c2', name: 'bash', state: 'error', content: [], metadata: undefined },
@@ -88,7 +88,7 @@ forEachTransport((name, connect) => {
     assert.ok(assistant?.case === 'assistant' && idle?.case === 'idle')
     assert.deepEqual([agent.value.agent, agent.value.previous], ['plan', undefined])
     assert.deepEqual([selected.value.model?.modelId, selected.value.previous], ['m', undefined])
-    assert.equal(Buffer.from(user.value.files[0]?.data ?? []).toString(), 'data:,x')
+    assert.equal(Buffer.from(user.value.files[0]?.source.value as Uint8Array).toString(), 'data:,x')
     assert.deepEqual(
       [idle.value.outcome, idle.value.error?.type, idle.value.error?.status],
       [Outcome.FAILED, 'provider.refused', 403],
@@ -113,7 +113,10 @@ forEachTransport((name, connect) => {
     )
     const [out, file] = done.value.content.map(({ content }) => content)
     assert.ok(out?.case === 'text' && file?.case === 'file')
-    assert.deepEqual([out.value, Buffer.from(file.value.data).toString(), file.value.mime], ['out', 'png', 'image/png'])
+    assert.deepEqual(
+      [out.value, Buffer.from(file.value.source.value as Uint8Array).toString(), file.value.mime],
+      ['out', 'png', 'image/png'],
+    )
     assert.deepEqual([failed.value.state, failed.value.error?.type], [AssistantTool_State.ERROR, 'aborted'])
   })
 

@@ -14,7 +14,11 @@ async function begin() {
     const { item } = await service.client.promptSession({ sessionId, messageId, text: 'Hi', ...more }, service.as())
     assert.ok(item?.payload.case === 'prompt')
     const { text, files, agents, metadata } = item.payload.value
-    const said = files.map(({ data, name, mention }) => [Buffer.from(data).toString(), name, mention?.text])
+    const said = files.map(({ source, name, mention }) => [
+      Buffer.from(source.value as Uint8Array).toString(),
+      name,
+      mention?.text,
+    ])
     return { text, files: said, agents: agents.map(({ name }) => name), metadata, delivery: item.delivery }
   }
   return { service, prompt }

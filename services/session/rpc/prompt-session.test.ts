@@ -37,8 +37,8 @@ forEachTransport((name, connect) => {
     assert.deepEqual(prompt.metadata, { from: 'test' })
     assert.equal(prompt.agents[0]?.name, 'plan')
     assert.deepEqual(
-      prompt.files.map(({ data, mime, uri, name, description }) => [
-        Buffer.from(data).toString(),
+      prompt.files.map(({ source, mime, uri, name, description }) => [
+        Buffer.from(source.value as Uint8Array).toString(),
         mime,
         uri,
         name,

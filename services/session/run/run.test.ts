@@ -204,14 +204,14 @@ test('a file that a tool returns is kept, shown with its content and sent to the
   await service.create()
   const data = new Uint8Array([1, 2, 3])
   service.peers.tools.draw = async function* () {
-    const file = { data, mime: 'image/png', name: 'a.png' }
+    const file = { source: { case: 'data', value: data }, mime: 'image/png', name: 'a.png' } as const
     yield { event: { case: 'completed', value: { content: [{ content: { case: 'file', value: file } }] } } }
   }
   service.peers.turns.push(calls({ id: 'a', name: 'draw' }))
   const { events } = await eventsUntil(service.client, 'toolSucceeded')
   await service.prompt('Draw')
   await service.wait()
-  const file = { data, mime: 'image/png', name: 'a.png', contentSize: 0n }
+  const file = { source: { case: 'data', value: data }, mime: 'image/png', name: 'a.png' }
   assert.deepEqual(plain((await service.calls())[0]?.content), [{ content: { case: 'file', value: file } }])
   const event = (await events).at(-1)?.event
   assert.deepEqual(event?.case === 'toolSucceeded' && plain(event.value.content), [

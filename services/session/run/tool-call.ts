@@ -1,13 +1,15 @@
+import { create } from '@bufbuild/protobuf'
+import { type ToolContent, ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
-import type { ToolContent, ToolPart } from '../domain/message.ts'
+import type { ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { TASK } from '../domain/subagent/task-tool.ts'
-import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import type { BlobHold } from '../ports/blob-store.ts'
 import { holdingBlobs } from './lifetime/holding-blobs.ts'
 import { locationProblem } from './location-problem.ts'
@@ -121,12 +123,12 @@ async function runTool(
       return failed(cutOffBy(run, next.error, name))
     }
     if (next.done === true) return failed(TOOL_ABORTED)
-    const event = next.value
-    if (event.type !== 'progressed') {
+    const { event } = next.value
+    if (event.case === 'completed' || event.case === 'failed') {
       await events.return?.()
       return keep(run, event, hold)
     }
-    step.progressed(callId, event.metadata)
+    if (event.case === 'progressed') step.progressed(callId, event.value.metadata ?? {})
   }
 }
 
@@ -150,17 +152,25 @@ function cutOffBy(run: RunContext, error: unknown, name: string): StructuredErro
 
 async function keep(
   run: RunContext,
-  event: Exclude<ToolEvent, { type: 'progressed' }>,
+  event: Extract<RunToolResponse['event'], { case: 'completed' | 'failed' }>,
   hold: BlobHold,
 ): Promise<CallOutcome> {
-  const content = await Promise.all(event.content.map((output) => keepOutput(run, output, hold)))
-  return { error: event.type === 'failed' ? event.error : undefined, content, metadata: event.metadata }
+  const { metadata } = event.value
+  const content = await Promise.all(event.value.content.map((each) => keepFile(run, each, hold)))
+  if (event.case === 'completed') return { error: undefined, content, metadata }
+  const { type, message } = event.value
+  return { error: structuredError(`tool.${type}`, message), content, metadata }
 }
 
-async function keepOutput({ blobs, tenure }: RunContext, output: ToolOutput, hold: BlobHold): Promise<ToolContent> {
-  if (output.type === 'text') return output
-  const { data, mime, name } = output
-  return { type: 'file', blob: await blobs.put(tenure.lease.workspace, data, hold), mime, name: name || undefined }
+/** A piece of a result; the content of a file lies in the blob store. */
+async function keepFile({ blobs, tenure }: RunContext, piece: ToolContent, hold: BlobHold): Promise<ToolContent> {
+  const { content } = piece
+  if (content.case !== 'file') return piece
+  const { source, mime, name } = content.value
+  const data = source.case === 'data' ? source.value : new Uint8Array()
+  const value = await blobs.put(tenure.lease.workspace, data, hold)
+  const file = { source: { case: 'blob', value }, mime, name: name || undefined } as const
+  return create(ToolContentSchema, { content: { case: 'file', value: file } })
 }
 
 function failed(error: StructuredError): CallOutcome {

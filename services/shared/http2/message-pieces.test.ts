@@ -22,6 +22,6 @@ test('few bytes are not apart, nor are long texts', () => {
     const pieces = messagePieces(ImportSessionRequestSchema, message)
     assert.deepEqual(pieces.map(Buffer.from), [Buffer.from(toBinary(ImportSessionRequestSchema, message))])
   }
-  const file = create(ToolFileSchema, { mime: 'image/png', uri: 'x'.repeat(100_000) })
+  const file = create(ToolFileSchema, { mime: 'image/png', source: { case: 'uri', value: 'x'.repeat(100_000) } })
   assert.equal(messagePieces(ToolFileSchema, file).length, 1)
 })

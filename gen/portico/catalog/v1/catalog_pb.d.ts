@@ -568,11 +568,31 @@ export declare const ToolContentSchema: GenMessage<ToolContent>;
  */
 export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   /**
-   * Not set if `uri` or `content_hash` is.
-   *
-   * @generated from field: bytes data = 1;
+   * @generated from oneof portico.catalog.v1.ToolFile.source
    */
-  data: Uint8Array;
+  source: {
+    /**
+     * @generated from field: bytes data = 1;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * Address of an imported file whose content was not kept.
+     *
+     * @generated from field: string uri = 4;
+     */
+    value: string;
+    case: "uri";
+  } | {
+    /**
+     * In a session and in its export, whose content is transferred separately.
+     *
+     * @generated from field: portico.catalog.v1.BlobRef blob = 5;
+     */
+    value: BlobRef;
+    case: "blob";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Media type.
@@ -587,27 +607,6 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
    * @generated from field: optional string name = 3;
    */
   name?: string | undefined;
-
-  /**
-   * Address of an imported file whose content was not kept; absent for all others.
-   *
-   * @generated from field: optional string uri = 4;
-   */
-  uri?: string | undefined;
-
-  /**
-   * As in portico.session.v1.FileAttachment.
-   *
-   * @generated from field: optional string content_hash = 5;
-   */
-  contentHash?: string | undefined;
-
-  /**
-   * Size in bytes of the content that `content_hash` identifies.
-   *
-   * @generated from field: int64 content_size = 6;
-   */
-  contentSize: bigint;
 };
 
 /**
@@ -615,6 +614,33 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
  * Use `create(ToolFileSchema)` to create a new message.
  */
 export declare const ToolFileSchema: GenMessage<ToolFile>;
+
+/**
+ * Content that is kept elsewhere.
+ *
+ * @generated from message portico.catalog.v1.BlobRef
+ */
+export declare type BlobRef = Message<"portico.catalog.v1.BlobRef"> & {
+  /**
+   * SHA-256 of the content, in hexadecimal digits.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+
+  /**
+   * Size in bytes, at most 20 MiB.
+   *
+   * @generated from field: uint32 size = 2;
+   */
+  size: number;
+};
+
+/**
+ * Describes the message portico.catalog.v1.BlobRef.
+ * Use `create(BlobRefSchema)` to create a new message.
+ */
+export declare const BlobRefSchema: GenMessage<BlobRef>;
 
 /**
  * A plugin that is configured for a location.

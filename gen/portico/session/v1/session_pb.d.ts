@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { ModelRef, PermissionRule } from "../../catalog/v1/catalog_pb.js";
+import type { BlobRef, ModelRef, PermissionRule } from "../../catalog/v1/catalog_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -338,11 +338,23 @@ export declare const FileInputSchema: GenMessage<FileInput>;
  */
 export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"> & {
   /**
-   * In an export, it is replaced by `content_hash`.
-   *
-   * @generated from field: bytes data = 1;
+   * @generated from oneof portico.session.v1.FileAttachment.source
    */
-  data: Uint8Array;
+  source: {
+    /**
+     * @generated from field: bytes data = 1;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * In a session and in its export, whose content is transferred separately.
+     *
+     * @generated from field: portico.catalog.v1.BlobRef blob = 7;
+     */
+    value: BlobRef;
+    case: "blob";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Media type, detected from the content.
@@ -378,20 +390,6 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
    * @generated from field: portico.session.v1.Mention mention = 6;
    */
   mention?: Mention | undefined;
-
-  /**
-   * Only in an export: SHA-256 of the content, in hexadecimal digits; the content is transferred separately.
-   *
-   * @generated from field: optional string content_hash = 7;
-   */
-  contentHash?: string | undefined;
-
-  /**
-   * Size in bytes of the content that `content_hash` identifies.
-   *
-   * @generated from field: int64 content_size = 8;
-   */
-  contentSize: bigint;
 };
 
 /**

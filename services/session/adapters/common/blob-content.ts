@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { BlobRef } from '#services/session/domain/message.ts'
+import { create } from '@bufbuild/protobuf'
+import { type BlobRef, BlobRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 
 const MAX_BYTES = 20 * 1024 * 1024
 
 /** Names content by its SHA-256. Throws RangeError for more than 20 MiB: callers have limits of their own. */
 export function refOf(data: Uint8Array): BlobRef {
   if (data.byteLength > MAX_BYTES) throw new RangeError(`A blob of ${data.byteLength} bytes is more than ${MAX_BYTES}`)
-  return { hash: createHash('sha256').update(data).digest('hex'), size: data.byteLength }
+  return create(BlobRefSchema, { hash: createHash('sha256').update(data).digest('hex'), size: data.byteLength })
 }
 
 /** How many bytes to hash in one turn of the event loop, which takes about a millisecond. */

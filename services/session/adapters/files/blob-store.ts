@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { BlobRef } from '#services/session/domain/message.ts'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'

@@ -1,5 +1,5 @@
 import type { Binary, Collection } from 'mongodb'
-import type { BlobRef } from '#services/session/domain/message.ts'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isHash, refOf } from '../common/blob-content.ts'

@@ -1,9 +1,5 @@
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
-import {
-  Agent_Mode,
-  type Agent as AgentMessage,
-  type ToolContent as ToolContentMessage,
-} from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Agent_Mode, type Agent as AgentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type {
   Agent,
@@ -16,8 +12,7 @@ import type {
   ToolRequest,
 } from '#services/session/domain/agent.ts'
 import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
-import { structuredError } from '#services/session/domain/structured-error.ts'
-import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
+import type { ReadFile, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { effects } from '#services/session/rpc/enums.ts'
@@ -119,14 +114,10 @@ export class RpcCatalogPeer implements Catalog {
     return { accesses: kept, savePatterns, external, input }
   }
 
-  async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
+  async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<RunToolResponse> {
     const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
     const request = { ...run, ...location, fence: BigInt(fence), grant: accesses }
-    const events = this.#client.runTool(request, peerOptions(call))
-    for await (const { event } of peerStream('catalog', events, call)) {
-      const toolEvent = toToolEvent(event)
-      if (toolEvent !== undefined) yield toolEvent
-    }
+    yield* peerStream('catalog', this.#client.runTool(request, peerOptions(call)), call)
   }
 
   async endTools(call: PeerCall, sessionId: string, fence: number): Promise<void> {
@@ -169,29 +160,6 @@ function time(name: keyof RequestTimeouts, value: unknown): RequestTimeouts {
 
 function toModel(model: AgentMessage['model']): ModelRef | undefined {
   return model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant ?? '' }
-}
-
-function toToolEvent(event: RunToolResponse['event']): ToolEvent | undefined {
-  switch (event.case) {
-    case 'progressed':
-      return { type: 'progressed', metadata: event.value.metadata ?? {} }
-    case 'completed':
-      return { type: 'completed', content: toOutputs(event.value.content), metadata: event.value.metadata }
-    case 'failed': {
-      const { type, message, content, metadata } = event.value
-      return { type: 'failed', error: structuredError(`tool.${type}`, message), content: toOutputs(content), metadata }
-    }
-    case undefined:
-      return undefined
-  }
-}
-
-function toOutputs(contents: readonly ToolContentMessage[]): ToolOutput[] {
-  return contents.map(({ content }) => {
-    if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-    const { data, mime, name } = content.value
-    return { type: 'file', data, mime, name }
-  })
 }
 
 function given<T>(value: T | undefined): T {

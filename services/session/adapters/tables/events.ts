@@ -4,6 +4,7 @@ import type { ToolPart } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
+import { parsePart } from './messages.ts'
 
 export const events = defineTable({
   name: 'events',
@@ -157,7 +158,7 @@ export function completeEvent(record: EventRecord, { data, source }: StoredEvent
   const { id, workspace, sessionId, seq, directory, timeCreated } = record
   if (source !== undefined) {
     if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
-    fill(data, JSON.parse(held))
+    fill(data, source.type === 'part' ? parsePart(held) : JSON.parse(held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
 }

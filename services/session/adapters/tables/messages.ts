@@ -1,3 +1,5 @@
+import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf'
+import { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { moneyAsText } from '#services/session/domain/message/size.ts'
 import {
   type AssistantMessage,
@@ -98,8 +100,20 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
   const changed = write.type === 'insert' ? message.parts.keys() : write.changed
   return [...changed].map((ordinal) => {
     const { id, attempt, parts } = message
-    return { workspace, message: id, attempt, ordinal, data: JSON.stringify(parts[ordinal]) }
+    return { workspace, message: id, attempt, ordinal, data: partJson(parts[ordinal] as AssistantPart) }
   })
+}
+
+function partJson(part: AssistantPart): string {
+  if (part.type !== 'tool') return JSON.stringify(part)
+  return JSON.stringify({ ...part, content: part.content.map((each) => toJson(ToolContentSchema, each)) })
+}
+
+/** The part in a record. */
+export function parsePart(data: string): AssistantPart {
+  const part = JSON.parse(data)
+  if (part.type !== 'tool') return part
+  return { ...part, content: part.content.map((each: JsonValue) => fromJson(ToolContentSchema, each)) }
 }
 
 /**
@@ -115,7 +129,7 @@ export function toStoredMessage(record: MessageRecord, parts: readonly PartRecor
   if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
   if (type !== 'assistant') return { seq, message: message as Message }
   const current = parts.filter((part) => part.attempt === attempt)
-  message.parts = current.map((part) => JSON.parse(part.data) as AssistantPart)
+  message.parts = current.map((part) => parsePart(part.data))
   message.attempt = attempt
   return { seq, message: message as AssistantMessage }
 }

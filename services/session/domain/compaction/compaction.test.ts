@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textResult } from '../generation/call-outcome.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import type { AssistantMessage, Message, ToolPart } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
@@ -28,7 +29,7 @@ function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantM
 function called(result: string): AssistantMessage {
   const part: ToolPart = {
     ...{ type: 'tool', callId: 'c', name: 'look', state: 'completed', rawInput: '{}', input: {} },
-    ...{ content: [{ type: 'text', text: result }], metadata: undefined, error: undefined },
+    ...{ content: [textResult(result)], metadata: undefined, error: undefined },
     ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
   }
   return step('', { parts: [part] })

@@ -80,7 +80,10 @@ function tokensIn(message: Message): number {
 /** What the tools of a step returned, which its own usage has not counted. */
 function resultTokens({ parts }: AssistantMessage): number {
   const contents = parts.flatMap((part) => (part.type === 'tool' ? part.content : []))
-  return contents.reduce((sum, each) => sum + (each.type === 'text' ? textTokens(each.text) : MEDIA), 0)
+  return contents.reduce(
+    (sum, { content }) => sum + (content.case === 'file' ? MEDIA : textTokens(content.value ?? '')),
+    0,
+  )
 }
 
 function textTokens(text: string): number {

@@ -61,7 +61,9 @@ function assistantText({ parts }: AssistantMessage): TurnText | undefined {
 }
 
 function returnedBy({ state, content, error }: ToolPart): string {
-  const texts = content.map((each) => (each.type === 'text' ? each.text : `(file of type ${each.mime})`))
+  const texts = content.map(({ content: each }) =>
+    each.case === 'file' ? `(file of type ${each.value.mime})` : (each.value ?? ''),
+  )
   const failed = state === 'completed' ? [] : [`error: ${error?.message ?? 'it was cut off'}`]
   return `result: ${[...failed, ...texts].join('\n')}`
 }

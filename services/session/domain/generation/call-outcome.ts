@@ -1,6 +1,7 @@
+import { create } from '@bufbuild/protobuf'
+import { type ToolContent, ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { ToolContent } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
 
 /** How a tool call ended. */
@@ -9,6 +10,11 @@ export interface CallOutcome {
   readonly error: StructuredError | undefined
   readonly content: readonly ToolContent[]
   readonly metadata: JsonObject | undefined
+}
+
+/** A text that a tool returns. */
+export function textResult(value: string): ToolContent {
+  return create(ToolContentSchema, { content: { case: 'text', value } })
 }
 
 /** A call that was not made, because its arguments make no sense. */

@@ -5,6 +5,7 @@ import { part } from '#test/support/generation.ts'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
 import { structuredError } from '../structured-error.ts'
+import { textResult } from './call-outcome.ts'
 import { modelMessages as modelMessagesWith } from './model-messages.ts'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 
@@ -181,8 +182,8 @@ test('a step that was cut off at the end is left out; one in the middle is shown
 
 test('every call has a result, whatever became of it, and arguments that are JSON', () => {
   const parts = [
-    call(undefined, { callId: 'done', content: [{ type: 'text', text: 'seen' }] }),
-    call('tool.timeout', { callId: 'failed', content: [{ type: 'text', text: 'half' }] }),
+    call(undefined, { callId: 'done', content: [textResult('seen')] }),
+    call('tool.timeout', { callId: 'failed', content: [textResult('half')] }),
     call('aborted', { callId: 'cut', rawInput: '{"a":', input: {} }),
     call(undefined, { callId: 'running', state: 'running' }),
   ]

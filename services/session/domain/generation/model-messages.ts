@@ -1,3 +1,4 @@
+import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   MediaPartSchema,
   type Message as ModelMessage,
@@ -9,12 +10,10 @@ import {
   type AssistantMessage,
   type AssistantPart,
   type CompactionMessage,
-  type FileAttachment,
   isInput,
   isSummary,
   type Message,
   type Prompt,
-  type ToolContent,
   type ToolPart,
 } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
@@ -87,7 +86,7 @@ function summaryText({ summary = '', recent = '' }: CompactionMessage): string {
 
 function userContents({ text, files, agents, skills = [] }: Prompt, contents: Contents): ContentInit[] {
   const parts = text === '' ? [] : [textContent(text)]
-  for (const { blob, mime, name, uri } of files) parts.push(mediaContent({ blob, mime, name: name ?? uri }, contents))
+  for (const { blob, mime, name, uri } of files) parts.push(mediaContent(blob.hash, mime, name ?? uri, contents))
   for (const { name } of agents)
     parts.push(textContent(`(The user mentions the agent "${name}": call it with the tool task.)`))
   for (const { id, text = '' } of skills) {
@@ -131,21 +130,25 @@ function toolResult({ callId, state, content, error }: ToolPart, contents: Conte
   return { case: 'toolResult', value: { callId, content: returned.map((part) => ({ part })), failed } }
 }
 
-function toolContent(content: ToolContent, contents: Contents): ContentInit {
-  if (content.type === 'link') return textContent(`(A file of type ${content.mime}: ${content.uri})`)
-  return content.type === 'text' ? textContent(content.text) : mediaContent(content, contents)
+function toolContent({ content }: ToolContent, contents: Contents): ContentInit {
+  if (content.case !== 'file') return textContent(content.value ?? '')
+  const { source, mime, name } = content.value
+  if (source.case === 'uri') return textContent(`(A file of type ${mime}: ${source.value})`)
+  return mediaContent(source.case === 'blob' ? source.value.hash : '', mime, name, contents)
 }
 
-function mediaContent(file: Pick<FileAttachment, 'blob' | 'mime' | 'name'>, contents: Contents): ContentInit {
-  const { blob, mime, name = '' } = file
-  const data = contents.get(blob.hash)
+function mediaContent(hash: string, mime: string, name: string | undefined, contents: Contents): ContentInit {
+  const data = contents.get(hash)
   if (data === undefined) return textContent(`(A file of type ${mime} was here: ${name || 'no name'}.)`)
   if (isText(mime)) {
     const text = new TextDecoder().decode(data)
-    return textContent(name === '' ? text : `<file name="${name}">\n${text}\n</file>`)
+    return textContent(!name ? text : `<file name="${name}">\n${text}\n</file>`)
   }
   const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
-  return { case: mime.startsWith('image/') ? 'image' : 'file', value: { source, mime, name: name.slice(0, MAX_NAME) } }
+  return {
+    case: mime.startsWith('image/') ? 'image' : 'file',
+    value: { source, mime, name: (name ?? '').slice(0, MAX_NAME) },
+  }
 }
 
 /** Every model reads text; not every one takes it as a file. */

@@ -1,7 +1,9 @@
+import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message/size.ts'
-import type { AssistantPart, ToolContent } from '../message.ts'
+import type { AssistantPart } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
+import { textResult } from './call-outcome.ts'
 
 /** Most bytes, as JSON, that a model may say in one step. */
 const MOST_SAID = 5 * 1_048_576
@@ -10,7 +12,7 @@ const MOST_SAID = 5 * 1_048_576
  * it can be imported.
  */
 const MOST_BYTES = MAX_MESSAGE_BYTES - 1_048_576
-const LEFT_OUT = 'The result was left out: the step has no room for it'
+const LEFT_OUT = textResult('The result was left out: the step has no room for it')
 
 /** How much a step may still grow and remain a message that can be read in one go. */
 export class StepRoom {
@@ -52,7 +54,7 @@ export class StepRoom {
   takeResult<T extends { readonly content: readonly ToolContent[]; readonly metadata: unknown }>(result: T): T {
     const bytes = jsonBytesOf(result.content) + jsonBytesOf(result.metadata)
     if (this.#bytes + bytes > MOST_BYTES) {
-      return { ...result, content: [{ type: 'text', text: LEFT_OUT }], metadata: undefined }
+      return { ...result, content: [LEFT_OUT], metadata: undefined }
     }
     this.#bytes += bytes
     return result

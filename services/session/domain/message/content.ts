@@ -1,3 +1,4 @@
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 
 /** Where something stands in the text of a prompt. */
@@ -7,17 +8,9 @@ export interface Mention {
   readonly text: string
 }
 
-/** Content that lies in the blob store. */
-export interface BlobRef {
-  /** SHA-256 of the content, hexadecimal. */
-  readonly hash: string
-  /** Bytes. */
-  readonly size: number
-}
-
 /** A file of a prompt. */
 export interface FileAttachment {
-  readonly blob: BlobRef
+  readonly blob: Pick<BlobRef, 'hash' | 'size'>
   readonly mime: string
   /** Where it was read from; undefined: it came with the prompt. */
   readonly uri: string | undefined
@@ -58,10 +51,3 @@ export interface SyntheticText {
   readonly description: string | undefined
   readonly metadata: JsonObject | undefined
 }
-
-/** One piece of what a tool returns. */
-export type ToolContent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'file'; readonly blob: BlobRef; readonly mime: string; readonly name: string | undefined }
-  /** Of an imported message, where only the address of a file is known. */
-  | { readonly type: 'link'; readonly uri: string; readonly mime: string; readonly name: string | undefined }

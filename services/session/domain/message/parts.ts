@@ -1,6 +1,6 @@
+import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { ToolContent } from './content.ts'
 
 export interface TextPart {
   readonly type: 'text'

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '#services/session/domain/generation/call-outcome.ts'
+import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
@@ -35,7 +35,7 @@ export async function followChild(
   const metadata = { sessionID, agent }
   const fail = (type: string, message: string, answer = ''): CallOutcome => {
     const error = structuredError(`task.${type}`, message)
-    return { error, content: answer === '' ? [] : [{ type: 'text', text: answer }], metadata }
+    return { error, content: answer === '' ? [] : [textResult(answer)], metadata }
   }
   const rest = await run.slot.rest(() => untilEnded(run, sessionID, promptId, signal))
   switch (rest) {
@@ -55,7 +55,7 @@ export async function followChild(
   const text = `task_id: ${sessionID}\n\n<task_result>\n${answer}\n</task_result>`
   if (outcome === 'interrupted') return fail('interrupted', INTERRUPTED, text)
   if (outcome === 'failed') return fail('failed', `The task failed: ${error?.message ?? ''}`, text)
-  return { error: undefined, content: [{ type: 'text', text }], metadata }
+  return { error: undefined, content: [textResult(text)], metadata }
 }
 
 async function untilEnded(run: RunContext, sessionId: string, promptId: string, signal: AbortSignal): Promise<Rest> {
