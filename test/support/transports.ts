@@ -8,9 +8,9 @@ import {
 } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
+import { type Server, serve } from '#shared/process/serve.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
-import { type Server, serve } from '#shared/rpc/serve.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
 
 /** The secret between processes in tests. */

@@ -9,8 +9,8 @@ import {
   RunToolRequestSchema,
   RunToolResponseSchema,
 } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { serve } from '#shared/process/serve.ts'
 import { headersOfContext, SECRET_HEADER } from '#shared/rpc/call-metadata.ts'
-import { serve } from '#shared/rpc/serve.ts'
 import { openCatalog } from '#test/support/catalog.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'
 

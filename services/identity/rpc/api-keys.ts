@@ -16,11 +16,10 @@ import {
   UpdateApiKeyRequestSchema,
 } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
-import { pageSizeParser } from '#shared/page-size.ts'
-import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { decodePageToken, encodePageToken, pageSizeParser } from '#shared/rpc/pages.ts'
 import { check, checkEnum, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 import { KEY_KINDS, NO_TERMS } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'

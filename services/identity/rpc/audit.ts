@@ -8,10 +8,9 @@ import {
   ListAuditEntriesRequest_Kind,
   ListAuditEntriesRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { pageSizeParser } from '#shared/page-size.ts'
-import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { decodePageToken, encodePageToken, pageSizeParser } from '#shared/rpc/pages.ts'
 import { check } from '#shared/rpc/parse.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { STEP_NAMES } from '../domain/subject-token/step.ts'

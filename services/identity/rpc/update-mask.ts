@@ -1,7 +1,6 @@
 import { clearField, clone, type DescMessage, isFieldSet, type MessageShape } from '@bufbuild/protobuf'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
-import { check } from '#shared/rpc/parse.ts'
-import { parseMask } from '#shared/update-mask.ts'
+import { check, parseMask } from '#shared/rpc/parse.ts'
 
 /** The paths in the mask of an update: some of `allowed`. Rejects with REQUEST_INVALID, also if it is empty. */
 export function requireMask(mask: FieldMask | undefined, allowed: readonly string[]): readonly string[] {

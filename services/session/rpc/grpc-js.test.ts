@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { serve } from '#shared/rpc/serve.ts'
+import { serve } from '#shared/process/serve.ts'
 import { createGrpcJsClient } from '#test/support/grpc-js.ts'
 import { key, openSessionService } from '#test/support/session-service.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '#shared/json.ts'
-import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import { decodePageToken, encodePageToken } from '#shared/rpc/pages.ts'
 import type { Page } from '../ports/session-lists.ts'
 
 /** Which way a page is read from its anchor. */

@@ -10,11 +10,10 @@ import {
   type UpdateSessionRequest,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { isObject } from '#shared/json.ts'
-import { pageSizeParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check } from '#shared/rpc/parse.ts'
-import { parseMask } from '#shared/update-mask.ts'
+import { pageSizeParser } from '#shared/rpc/pages.ts'
+import { check, parseMask } from '#shared/rpc/parse.ts'
 import { type Description, describeSession, viewSession as recordView } from '../domain/description.ts'
 import type { Prompt } from '../domain/message.ts'
 import { newSession } from '../domain/new-session.ts'

@@ -8,7 +8,7 @@ import { readConfig as readInferenceConfig } from '#services/inference/config.ts
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
 import type { Environment } from '#shared/config/environment.ts'
-import { readProcessConfig, readServiceProcessConfig } from '#shared/config/process-config.ts'
+import { readProcessConfig, readServiceProcessConfig } from '#shared/process/process-config.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 
 const uri = 'mongodb://user:pass@127.0.0.1/?replicaSet=rs0'

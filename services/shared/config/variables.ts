@@ -54,6 +54,11 @@ export const peerUrlVariable = () =>
     }, mustBe('http://host:port, without TLS and without a path'))
     .transform((value) => value.replace(/\/+$/, ''))
 
+/** The setting with the address of a service. */
+export function peerVariable(peer: string): string {
+  return `PORTICO_${peer.toUpperCase()}_URL`
+}
+
 /** A JSON value, checked by a schema. */
 export function jsonVariable<S extends z.ZodType>(schema: S) {
   return z

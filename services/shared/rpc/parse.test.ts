@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { idParser, parsePageSize, parseRequired, parseText } from '#shared/rpc/parse.ts'
+import { idParser, parseRequired, parseText } from '#shared/rpc/parse.ts'
 
 const invalid = (field: string, problem: string) => ({ reason: 'REQUEST_INVALID', metadata: { field, problem } })
 
@@ -21,15 +21,6 @@ test('an id has its prefix, a bounded length and no control characters', () => {
   for (const id of ['', 'msg_1', `ses${'x'.repeat(126)}`, 'ses_\n', 'ses\u0085', 'ses\ud83d']) {
     assert.throws(() => parse(id), invalid('session_id', problem))
   }
-})
-
-test('a page has the default size, at most the maximum, and never none or a negative one', () => {
-  assert.deepEqual(
-    [undefined, 1, 99, 100, 2 ** 31 - 1].map((size) => parsePageSize(size, 50, 100)),
-    [50, 1, 99, 100, 100],
-  )
-  for (const size of [0, -1])
-    assert.throws(() => parsePageSize(size, 50, 100), invalid('page_size', 'must be at least 1'))
 })
 
 test('a required field is not empty', () => {

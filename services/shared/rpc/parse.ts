@@ -1,4 +1,5 @@
 import type { DescEnum } from '@bufbuild/protobuf'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { idPattern, MAX_ID_LENGTH } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 
@@ -48,8 +49,13 @@ export function idParser(field: string, prefix: string): (id: string) => string 
 /** The end of the year 9999, the latest time of a protobuf timestamp, in milliseconds since the epoch. */
 export const MAX_TIME = 253_402_300_799_999
 
-/** How many items a page has; a request for too many gets the maximum. */
-export function parsePageSize(pageSize: number | undefined, byDefault: number, most: number): number {
-  check(pageSize === undefined || pageSize >= 1, 'page_size', 'must be at least 1')
-  return pageSize === undefined ? byDefault : Math.min(pageSize, most)
+/**
+ * The paths in the mask of an update; none without a mask. Rejects with REQUEST_INVALID if it contains a path that is
+ * not in `allowed`.
+ */
+export function parseMask<Path extends string>(mask: FieldMask | undefined, allowed: readonly Path[]): readonly Path[] {
+  const isAllowed = (path: string): path is Path => (allowed as readonly string[]).includes(path)
+  const paths = mask?.paths ?? []
+  check(paths.every(isAllowed), 'update_mask', `must name only ${allowed.join(', ')}`)
+  return paths
 }

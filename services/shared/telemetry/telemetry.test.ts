@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { telemetryOf } from '#shared/config/telemetry-config.ts'
+import { readSingleProcessConfig } from '#shared/process/process-config.ts'
 import { startTelemetry } from '#shared/telemetry/telemetry.ts'
 import { detached, inSpan, isTracing, openSpan } from '#shared/telemetry/tracing.ts'
 import { recordSpans } from '#test/support/spans.ts'
@@ -30,7 +30,7 @@ test('spans go to the collector by OTLP; the last ones are sent at shutdown', as
     posts.push({ url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString('latin1') })
     response.end()
   })
-  const config = telemetryOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.url })
+  const config = readSingleProcessConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.url }).telemetry
   const telemetry = await startTelemetry('gateway', config)
   await inSpan('GET /api/session', { kind: 'server' }, async () => {})
   await telemetry[Symbol.asyncDispose]()
@@ -56,7 +56,7 @@ test('a collector that never answers does not keep the process from ending', asy
 })
 
 test('without an endpoint nothing is traced', async () => {
-  await using _telemetry = await startTelemetry('gateway', telemetryOf({}))
+  await using _telemetry = await startTelemetry('gateway', { tracesUrl: undefined })
   assert.equal(isTracing(), false)
   assert.equal(await inSpan('work', {}, async (span) => span), undefined)
 })

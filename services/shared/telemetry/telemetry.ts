@@ -1,8 +1,12 @@
 import type { SpanProcessor } from '@opentelemetry/sdk-trace'
-import type { TelemetryConfig } from '#shared/config/telemetry-config.ts'
 import { setTracing } from '#shared/telemetry/tracing.ts'
 
 const EXPORT_TIMEOUT_MS = 3_000
+
+/** Where spans are sent; undefined: tracing is off and costs nothing. */
+export interface TelemetryConfig {
+  readonly tracesUrl: string | undefined
+}
 
 /** Telemetry of this process. Disposal sends what is left, which takes at most 3 s, and turns tracing off. */
 export interface Telemetry extends AsyncDisposable {}

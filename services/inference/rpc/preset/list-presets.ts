@@ -1,8 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { ListPresetsRequestSchema, type PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { PresetStore } from '#services/inference/ports/preset-store.ts'
-import { sliceParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { sliceParser } from '#shared/rpc/pages.ts'
 import { presetToProto } from './convert.ts'
 
 const parseSlice = sliceParser(ListPresetsRequestSchema)

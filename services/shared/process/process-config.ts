@@ -2,10 +2,17 @@ import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import { storeSecrets } from '#shared/config/store-config.ts'
-import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/config/telemetry-config.ts'
-import { booleanVariable, integerVariable, peerUrlVariable, portVariable } from '#shared/config/variables.ts'
+import {
+  booleanVariable,
+  integerVariable,
+  peerUrlVariable,
+  peerVariable,
+  portVariable,
+  urlVariable,
+} from '#shared/config/variables.ts'
 import type { LeaveTimes } from '#shared/process/leave.ts'
 import { type LogLevel, logVariables } from '#shared/telemetry/logging.ts'
+import type { TelemetryConfig } from '#shared/telemetry/telemetry.ts'
 
 /** The services, with the default port of each in a process of its own. */
 const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } as const
@@ -45,7 +52,8 @@ export interface ServiceProcessConfig<P extends ServiceName = never> extends Pro
 
 const singleVariables = {
   ...logVariables,
-  ...telemetryVariables,
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlVariable().optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: urlVariable().optional(),
   PORTICO_WATCHDOG_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(30),
   PORTICO_UNREADY_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(0),
   PORTICO_DRAIN_SECONDS: integerVariable({ min: 0, max: 3_600 }).default(4),
@@ -77,10 +85,13 @@ export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
   return singleOf(readEnvironment(z.object(singleVariables), env))
 }
 
+/** The address for traces is used unchanged; `/v1/traces` is appended to the general one. */
 function singleOf(values: z.output<z.ZodObject<typeof singleVariables>>): SingleProcessConfig {
+  const base = values.OTEL_EXPORTER_OTLP_ENDPOINT
+  const tracesUrl = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? undefined : `${base}/v1/traces`)
   return {
     logLevel: values.PORTICO_LOG_LEVEL,
-    telemetry: telemetryOf(values),
+    telemetry: { tracesUrl },
     watchdogMs: values.PORTICO_WATCHDOG_SECONDS * 1_000,
     unreadyMs: values.PORTICO_UNREADY_SECONDS * 1_000,
     drainMs: values.PORTICO_DRAIN_SECONDS * 1_000,
@@ -130,9 +141,4 @@ function peerVariables(peers: readonly ServiceName[]) {
     peerUrlVariable().default(`http://127.0.0.1:${PORTS[peer]}`),
   ])
   return Object.fromEntries(entries) as Record<string, z.ZodType<string>>
-}
-
-/** The setting with the address of a service. */
-export function peerVariable(peer: string): string {
-  return `PORTICO_${peer.toUpperCase()}_URL`
 }

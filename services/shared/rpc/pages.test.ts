@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import { ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
+import { decodePageToken, encodePageToken, pageSizeParser } from '#shared/rpc/pages.ts'
 
 interface Anchor {
   readonly id: string
@@ -62,4 +63,18 @@ test('refuses a token that unpacks to far more than any filters have', () => {
   const bomb = encodePageToken('scope', { id: ' '.repeat(1_000_000) })
   assert.ok(bomb.length < 12_288)
   refused('scope', bomb)
+})
+
+test('a page has the default size, at most the maximum, and never none or a negative one', () => {
+  const parse = pageSizeParser(ListPoliciesRequestSchema)
+  assert.deepEqual(
+    [undefined, 1, 99, 100, 2 ** 31 - 1].map((size) => parse(size)),
+    [50, 1, 99, 100, 100],
+  )
+  for (const size of [0, -1]) {
+    assert.throws(() => parse(size), {
+      reason: 'REQUEST_INVALID',
+      metadata: { field: 'page_size', problem: 'must be at least 1' },
+    })
+  }
 })

@@ -1,6 +1,37 @@
 import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { DescField } from '@bufbuild/protobuf'
 import { Rejection } from '#shared/rejection.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+
+const DEFAULT_SIZE = 50
+
+/** A request for a page of a list. */
+interface PageRequest {
+  readonly field: { readonly pageSize: DescField }
+}
+
+/**
+ * Returns a function that decides how many items a page has: 50 by default, and at most the limit of the request's
+ * `page_size`.
+ */
+export function pageSizeParser({ field }: PageRequest): (pageSize: number | undefined) => number {
+  const { most } = limitOf(field.pageSize)
+  return (pageSize = DEFAULT_SIZE) => {
+    check(pageSize >= 1, 'page_size', 'must be at least 1')
+    return Math.min(pageSize, most)
+  }
+}
+
+/** Returns a function that parses which part of a list is requested. */
+export function sliceParser(request: PageRequest) {
+  const parseSize = pageSizeParser(request)
+  return ({ offset, pageSize }: { readonly offset: number; readonly pageSize?: number | undefined }) => {
+    check(offset >= 0, 'offset', 'must not be negative')
+    return { offset, limit: parseSize(pageSize) }
+  }
+}
 
 const PLAIN = 1
 const DEFLATED = 2
@@ -23,13 +54,13 @@ export function encodePageToken(scope: string, payload: unknown): string {
 }
 
 /**
- * Returns the payload of a page token. A token that is malformed, changed, made for another scope or refused by `check`
- * is rejected with INVALID_CURSOR. The digest has no key: since a token grants no rights, it may be forged, so `check`
- * must verify the payload's shape before it is used in a query.
+ * Returns the payload of a page token. A token that is malformed, changed, made for another scope or refused by
+ * `isValid` is rejected with INVALID_CURSOR. The digest has no key: since a token grants no rights, it may be forged, so
+ * `isValid` must verify the payload's shape before it is used in a query.
  */
-export function decodePageToken<T>(scope: string, token: string, check: (payload: unknown) => payload is T): T {
+export function decodePageToken<T>(scope: string, token: string, isValid: (payload: unknown) => payload is T): T {
   const payload = open(scope, token)
-  if (!check(payload)) throw new Rejection('INVALID_CURSOR')
+  if (!isValid(payload)) throw new Rejection('INVALID_CURSOR')
   return payload
 }
 
