@@ -6,12 +6,11 @@ import { WrongKeys } from './auth/wrong-keys.ts'
 import { callOf } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
-import { baseUrlProblem, familyOf, secondPath } from './family.ts'
+import { baseUrlProblem, secondPath } from './family.ts'
 import { beginCall } from './http/begin.ts'
 import { BodyMemory } from './http/body-memory.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
-import { expressMessages } from './http/http-server.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import { ExchangeLimit } from './oauth/exchange-limit.ts'
@@ -32,7 +31,6 @@ export function createApp(
   app.set('etag', false)
   app.set('x-powered-by', false)
   app.set('query parser', false)
-  Object.assign(app, expressMessages)
   app.use(handle(facade, operations, bodyMemory))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
@@ -46,7 +44,8 @@ export function createApp(
 function handle(facade: Facade, operations: readonly Operation[], bodyMemory: BodyMemory): Handler {
   const begin = beginCall(facade)
   const admitted = admission(facade)
-  const toRoutes = dispatch(facade, operations, bodyMemory)
+  const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade), bodyMemory }
+  const toRoutes = behindAuthentication(operations, facade, shared)
   return function handleRequest(request, response, next) {
     return begin(request, response, () => (admitted(request, response) ? toRoutes(request, response, next) : undefined))
   }
@@ -69,22 +68,6 @@ function admission({ config }: Facade) {
 function requireBaseUrl({ path }: Request): void {
   const hint = baseUrlProblem(path)
   if (hint !== undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint })
-}
-
-/** Hands each request to the routes of the instance API or to all others: fewer paths to compare with. */
-function dispatch(facade: Facade, operations: readonly Operation[], bodyMemory: BodyMemory): Handler {
-  const wrongKeys = new WrongKeys(facade.clock, facade.logger)
-  const shared = { wrongKeys, exchanges: exchangeLimit(facade), bodyMemory }
-  const isInstance = ({ path }: Operation): boolean => familyOf(path) === 'instance'
-  const instance = behindAuthentication(operations.filter(isInstance), facade, shared)
-  const others = behindAuthentication(
-    operations.filter((operation) => !isInstance(operation)),
-    facade,
-    shared,
-  )
-  return function toRoutes(request, response, next) {
-    return (callOf(response).family === 'instance' ? instance : others)(request, response, next)
-  }
 }
 
 /** The routes of some operations, behind authentication. */

@@ -93,9 +93,9 @@ function partsReader(operation: Operation) {
 
 const NOTHING = {}
 
-function queryOf({ url = '' }: IncomingMessage): string | undefined {
+function queryOf({ url = '' }: IncomingMessage): string {
   const start = url.indexOf('?')
-  return start < 0 ? undefined : url.slice(start + 1)
+  return start < 0 ? '' : url.slice(start + 1)
 }
 
 function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader | undefined {

@@ -18,8 +18,6 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
  * must be UTF-8, each time that it is given.
  */
 function isTypeInUtf8(type: string, contentType: string): boolean {
-  // What nearly every client sends.
-  if (contentType === type) return true
   const { length } = type
   if (contentType.slice(0, length).toLowerCase() !== type || !/^\s*(?:;|$)/.test(contentType.slice(length)))
     return false

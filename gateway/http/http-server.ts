@@ -1,6 +1,5 @@
-import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import express from 'express'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */
@@ -28,11 +27,6 @@ const HTTP_LIMITS: HttpLimits = {
   checkMs: 5_000,
 }
 
-/** A request, as the server makes it. */
-class FacadeRequest extends IncomingMessage {}
-/** Likewise a response. */
-class FacadeResponse extends ServerResponse {}
-
 /**
  * Makes the HTTP server. What node:http refuses by itself (malformed or overlong headers, requests that do not come to
  * their end, CONNECT) is answered in the JSON of its API family, too, and a client that neither reads nor goes is cut
@@ -41,8 +35,6 @@ class FacadeResponse extends ServerResponse {}
 export function createHttpServer(handle: RequestListener, limits: HttpLimits = HTTP_LIMITS): Server {
   const server = createServer(
     {
-      IncomingMessage: FacadeRequest,
-      ServerResponse: FacadeResponse,
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
@@ -53,7 +45,7 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
     handle,
   )
   server.on('clientError', answerOnWire)
-  server.on('connect', (request: FacadeRequest, socket: Socket) => {
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
   // The app sends `100 Continue` once it wants the body, and refuses other expectations; node:http would send it at
@@ -66,17 +58,6 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
 
 /** Also called for connections that wait for an answer, or for the next request. */
 function endStalled(socket: Socket): void {
-  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FacadeResponse | null }
+  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
   if (answering == null || socket.writableLength > 0) socket.destroy()
 }
-
-Object.setPrototypeOf(FacadeRequest.prototype, express.request)
-Object.setPrototypeOf(FacadeResponse.prototype, express.response)
-// Otherwise Express creates an object for each response.
-Object.defineProperty(FacadeResponse.prototype, 'locals', { value: Object.freeze({}) })
-
-/**
- * The prototypes that Express sets on each request and response. Our server creates the objects with them, since
- * objects whose prototype is changed later are slower to use.
- */
-export const expressMessages = { request: FacadeRequest.prototype, response: FacadeResponse.prototype }

@@ -13,14 +13,12 @@ export const JSON_HEADERS = [...TYPE, 'cache-control', 'no-store'] as const
  */
 export function sendJson(response: Response, status: number, body: unknown, headers: readonly string[] = []): void {
   const text = JSON.stringify(body)
-  const size = Buffer.byteLength(text)
   const own = status === 503 ? withRetryAfter(headers) : headers
   const { headers: ofCall, maxAge } = callOf(response)
   const kept = status === 200 && maxAge !== undefined
   const json = kept ? [...TYPE, 'cache-control', `public, max-age=${maxAge}`] : JSON_HEADERS
-  response.writeHead(status, [...json, 'content-length', String(size), ...ofCall, ...own])
-  // Pure ASCII is cheaper to write as Latin-1.
-  response.end(text, size === text.length ? 'latin1' : 'utf8')
+  response.writeHead(status, [...json, 'content-length', String(Buffer.byteLength(text)), ...ofCall, ...own])
+  response.end(text)
 }
 
 /** Sends 204. */

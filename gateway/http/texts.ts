@@ -8,8 +8,8 @@ type Texts = Record<string, unknown>
 
 /** Reads the members of a schema from where texts come by name. */
 export interface TextReader {
-  /** From a query, as it stands in the URL after `?`; undefined: there is none. */
-  query(text: string | undefined): unknown
+  /** From a query, as it stands in the URL after `?`. */
+  query(text: string): unknown
   headers(headers: IncomingHttpHeaders): unknown
   /** From a form. */
   form(text: string): unknown
@@ -23,29 +23,23 @@ export interface TextReader {
 export function textReader(schema: Members, cursor?: Cursor): TextReader {
   const members = Object.entries(schema.shape).map(([name, member]) => memberOf(name, member))
   const names = members.map(({ name }) => name)
-  // Most requests have none of them.
-  const nothing = schema.safeParse({})
-  const checked = (texts: Texts | undefined, reason: 'QUERY_INVALID' | 'HEADER_INVALID' | 'BODY_INVALID'): unknown =>
-    texts === undefined && nothing.success ? nothing.data : check(schema, texts ?? {}, reason)
   return {
     query(text) {
-      if (text === undefined || text === '') return checked(undefined, 'QUERY_INVALID')
-      return checked(readMembers(new Given(text, 'QUERY_INVALID'), members, cursor), 'QUERY_INVALID')
+      return check(schema, readMembers(new Given(text, 'QUERY_INVALID'), members, cursor), 'QUERY_INVALID')
     },
     headers(headers) {
-      let texts: Texts | undefined
+      const texts: Texts = {}
       for (const [i, name] of names.entries()) {
         const value = headers[name]
         if (value === undefined || (value === '' && members[i]?.empty === false)) continue
-        texts ??= {}
         texts[name] = value
       }
-      return checked(texts, 'HEADER_INVALID')
+      return check(schema, texts, 'HEADER_INVALID')
     },
     form(text) {
       const given = new Given(text, 'BODY_INVALID')
       given.requireEachOnce()
-      return checked(readMembers(given, members), 'BODY_INVALID')
+      return check(schema, readMembers(given, members), 'BODY_INVALID')
     },
   }
 }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { callOptions } from '#shared/rpc/call-context.ts'
-import { type Caller, GoneListeners } from '#shared/rpc/caller.ts'
+import type { Caller } from '#shared/rpc/caller.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 import { event, gate, probe } from './probe.ts'
@@ -12,7 +12,6 @@ import { event, gate, probe } from './probe.ts'
 /** A caller that leaves when the test says so, and knows its listeners. */
 class TestCaller implements Caller {
   readonly #controller = new AbortController()
-  readonly #gone = new GoneListeners()
   readonly listening = new Set<() => void>()
   signals = 0
 
@@ -27,17 +26,15 @@ class TestCaller implements Caller {
 
   onGone(listener: () => void): void {
     this.listening.add(listener)
-    this.#gone.add(listener)
   }
 
   offGone(listener: () => void): void {
     this.listening.delete(listener)
-    this.#gone.delete(listener)
   }
 
   leave(): void {
     this.#controller.abort()
-    this.#gone.call()
+    for (const listener of this.listening) listener()
   }
 }
 

@@ -42,24 +42,3 @@ export class SignalCaller implements Caller {
     this.signal.removeEventListener('abort', listener)
   }
 }
-
-/** Listeners to be called when a caller is gone. */
-export class GoneListeners {
-  #listeners: Set<() => void> | undefined
-
-  add(listener: () => void): void {
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
-  }
-
-  delete(listener: () => void): void {
-    this.#listeners?.delete(listener)
-  }
-
-  /** Calls the listeners: the caller is gone. */
-  call(): void {
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    for (const listener of listeners ?? []) listener()
-  }
-}

@@ -1,6 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
-import { type Caller, GoneListeners } from '#shared/rpc/caller.ts'
+import type { Caller } from '#shared/rpc/caller.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
 let over: ConnectError | undefined
@@ -45,7 +45,7 @@ export class LocalContext implements HandlerContext, Caller {
   readonly requestMethod = 'POST'
   readonly url = 'local:'
   readonly #caller: Caller | undefined
-  readonly #listeners = new GoneListeners()
+  readonly #listeners = new Set<() => void>()
   readonly #header: ConstructorParameters<typeof Headers>[0]
   readonly #deadline: number | undefined
   #controller: AbortController | undefined
@@ -165,7 +165,7 @@ export class LocalContext implements HandlerContext, Caller {
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#closed = true
     this.#controller?.abort(this.#failureSoFar())
-    this.#listeners.call()
+    for (const listener of this.#listeners) listener()
   }
 
   /** Why the call is over; undefined if it is not. */
@@ -179,7 +179,7 @@ export class LocalContext implements HandlerContext, Caller {
     if (this.#closed || this.#failure !== undefined) return
     this.#failure = failure
     this.#controller?.abort(failure)
-    this.#listeners.call()
+    for (const listener of this.#listeners) listener()
     this.#fail?.(failure)
     this.onEnd?.()
   }
