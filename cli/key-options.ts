@@ -64,18 +64,16 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
     requestsPerMinute: count('requests-per-minute'),
     tokensPerMinute: tokens === undefined ? undefined : BigInt(tokens),
     concurrentRequests: count('concurrent-requests'),
-    ...(dialect === undefined ? {} : { responsesDialect: DIALECTS.toProto(dialect) }),
-    ...(ids === 'none' ? {} : { historyIds: ids === 'true' }),
+    responsesDialect: dialect && DIALECTS.toProto(dialect),
+    historyIds: ids === 'none' ? undefined : ids === 'true',
     allowedModels: (options.models ?? 'none') === 'none' ? [] : (options.models ?? '').split(','),
   }
   const fields = {
     limit: 'limit_nanos',
     reset: 'limit_reset',
     'requests-per-minute': 'requests_per_minute',
-
     'tokens-per-minute': 'tokens_per_minute',
     'concurrent-requests': 'concurrent_requests',
-
     models: 'allowed_models',
     'responses-dialect': 'responses_dialect',
     'history-ids': 'history_ids',

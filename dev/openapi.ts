@@ -66,7 +66,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   return {
     operationId: id,
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     tags: [id.split('.', 1)[0] as string],
     security: securityOf(operation),
     requestParams: {

@@ -74,7 +74,7 @@ export class PeerReadiness implements Readiness, Disposable {
     const up = Object.entries(this.#failures).map(([name, failures]) => [name, failures < FAILURES] as const)
     const services = Object.fromEntries(up.map(([name, ok]) => [name, stateOf(ok)]))
     const ready = this.#failures.identity < FAILURES
-    return { ready, ...(ready ? {} : { reason: 'identity or its store cannot be reached' }), services }
+    return { ready, reason: ready ? undefined : 'identity or its store cannot be reached', services }
   }
 
   /** Checks every service now, and again later. */

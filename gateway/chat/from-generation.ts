@@ -131,12 +131,16 @@ function messageOf({ parts, sources }: Generation): ChatMessage {
     content: said.content ?? null,
     refusal: said.refusal ?? null,
     reasoning: said.reasoning ?? null,
-    ...(details.length === 0 ? {} : { reasoning_details: details }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(images.length === 0 ? {} : { images }),
-    ...(files.length === 0 ? {} : { files }),
-    ...(annotations.length === 0 ? {} : { annotations }),
+    reasoning_details: orNone(details),
+    tool_calls: orNone(calls),
+    images: orNone(images),
+    files: orNone(files),
+    annotations: orNone(annotations),
   }
+}
+
+function orNone<T>(list: T[]): T[] | undefined {
+  return list.length === 0 ? undefined : list
 }
 
 function logprobsOf({ parts, logProbabilities }: Generation): ChatLogprobs | null {
@@ -175,15 +179,13 @@ export function fromUsage({
     prompt_tokens_details: { cached_tokens: Number(cacheReadTokens), cache_write_tokens: Number(cacheWriteTokens) },
     completion_tokens_details: { reasoning_tokens: Number(reasoningTokens) },
     is_byok: false,
-    ...(costKnown
+    cost: costKnown ? fromCost(costNanos) : undefined,
+    cost_details: costKnown
       ? {
-          cost: fromCost(costNanos),
-          cost_details: {
-            upstream_inference_cost: null,
-            upstream_inference_prompt_cost: fromCost(costNanos - outputCostNanos),
-            upstream_inference_completions_cost: fromCost(outputCostNanos),
-          },
+          upstream_inference_cost: null,
+          upstream_inference_prompt_cost: fromCost(costNanos - outputCostNanos),
+          upstream_inference_completions_cost: fromCost(outputCostNanos),
         }
-      : {}),
+      : undefined,
   }
 }

@@ -16,8 +16,7 @@ export function fromThought(thought: Thought, index: number): ReasoningDetail[] 
   const details: ReasoningDetail[] = []
   if (summary) details.push({ type: 'reasoning.summary', summary, ...shared })
   if (text || signature) {
-    const words = text ? { text } : {}
-    details.push({ type: 'reasoning.text', ...words, ...(signature ? { signature } : {}), ...shared })
+    details.push({ type: 'reasoning.text', text: text || undefined, signature: signature || undefined, ...shared })
   }
   if (encrypted) details.push({ type: 'reasoning.encrypted', data: encrypted, ...shared })
   return details
@@ -34,7 +33,7 @@ export function afterWords(thought: Thought, index: number, kind: 'text' | 'summ
 }
 
 function ofThought({ id, format }: Pick<Thought, 'id' | 'format'>, index: number) {
-  return { ...(id ? { id } : {}), ...(format ? { format } : {}), index }
+  return { id: id || undefined, format: format || undefined, index }
 }
 
 /**
@@ -69,7 +68,7 @@ export function fromImage(media: PartOf<'image'>, index: number): NonNullable<Ch
 export function fromFile(media: PartOf<'file'>): NonNullable<ChatDelta['files']>[number] | undefined {
   const url = urlOf(media)
   if (url === undefined) return undefined
-  return { type: 'file', file: { ...(media.name ? { filename: media.name } : {}), file_data: url } }
+  return { type: 'file', file: { filename: media.name || undefined, file_data: url } }
 }
 
 /** An address, or a data: URL. */
@@ -93,7 +92,7 @@ export function fromSources(
     const text = texts.get(partIndex)
     if (!url || text === undefined) return []
     const range = { start_index: text.start + (start ?? 0), end_index: end === undefined ? text.end : text.start + end }
-    const citation = { url, title, ...range, ...(citedText ? { content: citedText } : {}) }
+    const citation = { url, title, ...range, content: citedText || undefined }
     return [{ type: 'url_citation', url_citation: citation }]
   })
 }

@@ -371,5 +371,5 @@ test('a preset keeps settings and the system text, and ignores everything else',
   assert.equal(toSystem(body), 'Be brief.\n\nBe kind.')
   assert.equal(toSystem(presetBody.parse({ messages: 'none' })), '')
   const { model, sampling } = toSettings(body)
-  assert.deepEqual(JSON.parse(JSON.stringify([model, sampling])), ['a/b', { temperature: 1 }])
+  assert.deepEqual(JSON.parse(JSON.stringify([model, sampling])), ['a/b', { temperature: 1, cleared: [] }])
 })

@@ -75,7 +75,7 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
     stop,
     logitBias: body.logit_bias ?? undefined,
     topLogProbabilities: body.logprobs === true ? (body.top_logprobs ?? 0) : undefined,
-    ...cleared({
+    cleared: cleared({
       stop: stop?.length === 0,
       logit_bias: body.logit_bias != null && Object.keys(body.logit_bias).length === 0,
       top_log_probabilities: body.logprobs === false,

@@ -30,7 +30,7 @@ function bodyOf({ family, describeFailure }: Call, id: string, error: unknown, {
     ...(family === 'messages'
       ? { request_id: id }
       : { error: typed(body.error as object, errorTypeOf(error, status)) }),
-    ...(described === undefined ? {} : { openrouter_metadata: described }),
+    openrouter_metadata: described,
   }
 }
 

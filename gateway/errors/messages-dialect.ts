@@ -50,6 +50,6 @@ function inEnvelope({ body, ...shown }: PublicError): PublicError {
   const { status } = shown
   const canonical = metadata?.error_type ?? typeOfStatus(status)
   const type = TYPES[canonical] ?? 'invalid_request_error'
-  const error = { type, message, error_type: canonical, ...(param === undefined ? {} : { param }) }
+  const error = { type, message, error_type: canonical, param }
   return { ...shown, body: { type: 'error', error, request_id: null } }
 }

@@ -1,4 +1,4 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { CacheControlSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from './request.ts'
@@ -56,7 +56,7 @@ interface Pictures {
 /** The pictures that are wanted, for which a generation has no members: as chat completions name them. */
 export function picturesBody({ modalities, image_config }: Pictures): GenerationInit['providerBody'] {
   if (modalities?.includes('image') !== true) return undefined
-  return { modalities: [...modalities], ...given('image_config', image_config) } as GenerationInit['providerBody']
+  return toStruct({ modalities, image_config: image_config ?? undefined })
 }
 
 /** How pictures are made means nothing where none are wanted. */
@@ -65,12 +65,12 @@ export function picturesNotApplied(body: Pictures): string[] {
 }
 
 /** The sampling settings that a request switches off, by field name; they stay off even if a preset sets them. */
-export function cleared(off: Readonly<Record<string, boolean>>): { readonly cleared?: string[] } {
-  const names = Object.keys(off).filter((name) => off[name])
-  return names.length === 0 ? {} : { cleared: names }
+export function cleared(off: Readonly<Record<string, boolean | undefined>>): string[] {
+  return Object.keys(off).filter((name) => off[name])
 }
 
-/** A member that is left out when it is empty; JSON that goes into a protobuf Struct must not contain undefined. */
-export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
-  return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
+/** Members for a protobuf Struct, which must not contain undefined; undefined: there are none. */
+export function toStruct(members: Readonly<Record<string, unknown>>): JsonObject | undefined {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined)
+  return present.length === 0 ? undefined : (Object.fromEntries(present) as JsonObject)
 }

@@ -23,7 +23,7 @@ export function beginCall({ clock, config, logger }: Facade) {
       kind: 'server',
       attributes: { 'http.request.method': method, 'url.path': path },
       // Only callers on the machine itself may decide whether a request is traced, and under which trace.
-      ...(config.auth.mode === 'none' ? { carrier: request.headers } : {}),
+      carrier: config.auth.mode === 'none' ? request.headers : undefined,
     })
     response.on('close', () => {
       const cut = !response.writableFinished
@@ -34,12 +34,9 @@ export function beginCall({ clock, config, logger }: Facade) {
       if (span === undefined) return
       // A route that is served at two paths is named by the first.
       const [route] = [request.route?.path as string | readonly string[] | undefined].flat()
-      const attributes = {
-        'http.response.status_code': status,
-        ...(route === undefined ? {} : { 'http.route': route }),
-      }
+      const attributes = { 'http.response.status_code': status, 'http.route': route }
       const name = route === undefined ? method : `${method} ${route}`
-      span.end({ attributes, name, ...(call.error === undefined ? {} : { error: call.error }) })
+      span.end({ attributes, name, error: call.error })
     })
     const proceed = (): T => withRequestId(requestId, handle)
     return span === undefined ? proceed() : span.run(proceed)

@@ -54,8 +54,8 @@ function toTerms(body: KeyBody): Terms {
     tokensPerMinute: tokensPerMinute == null ? undefined : BigInt(tokensPerMinute),
     concurrentRequests: body.concurrent_requests ?? undefined,
     allowedModels: body.allowed_models ?? [],
-    ...(body.responses_dialect == null ? {} : { responsesDialect: responsesDialects.toProto(body.responses_dialect) }),
-    ...(body.history_ids == null ? {} : { historyIds: body.history_ids }),
+    responsesDialect: body.responses_dialect == null ? undefined : responsesDialects.toProto(body.responses_dialect),
+    historyIds: body.history_ids ?? undefined,
     limitIncludesOwnKeys: body.include_byok_in_limit ?? false,
   }
 }

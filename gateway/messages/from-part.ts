@@ -13,7 +13,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
       const { text } = part.value
       if (text === '') return undefined
       const cited = citationsOf(providerMetadata?.citations, sources)
-      return { ...besidesOf(providerMetadata), type: 'text', text, ...(cited.length === 0 ? {} : { citations: cited }) }
+      return { ...besidesOf(providerMetadata), type: 'text', text, citations: cited.length === 0 ? undefined : cited }
     }
     case 'reasoning': {
       const block = fromThought(part.value)
@@ -38,7 +38,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
 
 /** The provider's proof of a call, and the kind of provider that made it. */
 export function proofOf({ signature, format }: Pick<ToolCallPart, 'signature' | 'format'>) {
-  return signature ? { signature, ...(format ? { format } : {}) } : {}
+  return signature ? { signature, format: format || undefined } : {}
 }
 
 /** The members of a block that only Anthropic has, such as its caller. */

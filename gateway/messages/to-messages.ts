@@ -25,7 +25,7 @@ export function toMessages(body: Conversation): Message[] {
     const parts: Part[] = []
     if (typeof content === 'string') parts.push(textPart(content))
     else for (let i = from; i < to; i++) parts.push(toPart(content[i] as (typeof content)[number], `${at}.${i}`))
-    return { role, parts, ...(more === undefined ? {} : { providerMetadata: { [ANTHROPIC]: passedOn(more, at) } }) }
+    return { role, parts, providerMetadata: more && { [ANTHROPIC]: passedOn(more, at) } }
   })
 }
 

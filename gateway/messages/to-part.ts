@@ -3,6 +3,7 @@ import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { fromBase64, mediaFromUrl } from '../generation/media.ts'
+import { toCacheControl } from '../generation/to-shared.ts'
 import { objectProblem } from '../shape.ts'
 import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
 import { toHidden, toThought } from './thoughts.ts'
@@ -49,8 +50,8 @@ export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
   const more = Object.entries(own).filter(([name, value]) => !MEMBERS.has(name) && value != null)
   return {
     ...part,
-    ...(more.length === 0 ? {} : { providerMetadata: { [ANTHROPIC]: passedOn(Object.fromEntries(more), field) } }),
-    ...(cache == null ? {} : { cacheControl: { ttl: cache.ttl ?? undefined } }),
+    providerMetadata: more.length === 0 ? undefined : { [ANTHROPIC]: passedOn(Object.fromEntries(more), field) },
+    cacheControl: toCacheControl(cache),
   }
 }
 

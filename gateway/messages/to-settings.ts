@@ -5,7 +5,7 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { cleared, given, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
+import { cleared, toCacheControl, toSharedSettings, toStruct } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
 
@@ -33,12 +33,12 @@ export function toSettings(body: MessageSettings): Partial<Generation> {
       topP: body.top_p ?? undefined,
       topK: body.top_k ?? undefined,
       stop: body.stop_sequences ?? [],
-      ...cleared({ stop: body.stop_sequences?.length === 0 }),
+      cleared: cleared({ stop: body.stop_sequences?.length === 0 }),
     },
     reasoning: toReasoning(body),
     responseFormat: toFormat(body),
     speed: body.speed ?? undefined,
-    ...(Object.keys(extension).length === 0 ? {} : { extensions: [{ format: ANTHROPIC, body: extension }] }),
+    extensions: extension && [{ format: ANTHROPIC, body: extension }],
   }
 }
 
@@ -97,24 +97,20 @@ function toFormat({
   return { format: { case: 'jsonSchema', value: { name: format.name || 'answer', schema: format.schema as Struct } } }
 }
 
-/** What goes to Anthropic alone, in its own form. */
-function anthropicMembers(body: MessageSettings): Struct {
-  const { thinking, output_config: output } = body
-  const effort = output?.effort
-  const own = {
-    ...given('context_management', body.context_management),
-    ...given('safeguards', body.safeguards),
-    ...given('mcp_servers', body.mcp_servers),
-    ...given('container', body.container),
-    ...given('inference_geo', body.inference_geo),
+/** What goes to Anthropic alone, in its own form; undefined: nothing. */
+function anthropicMembers(body: MessageSettings): Struct | undefined {
+  const effort = body.output_config?.effort ?? undefined
+  return toStruct({
+    context_management: body.context_management ?? undefined,
+    safeguards: body.safeguards ?? undefined,
+    mcp_servers: body.mcp_servers ?? undefined,
+    container: body.container ?? undefined,
+    inference_geo: body.inference_geo ?? undefined,
     // If the client sets `thinking` itself, that is sent instead of the settings for other providers.
-    ...(thinking == null && effort == null ? {} : { thinking: thinking ?? null }),
-    ...(effort == null && output?.task_budget == null
-      ? {}
-      : { output_config: { ...given('effort', effort), ...given('task_budget', output?.task_budget) } }),
-    ...given('tools', moreOfTools(body.tools ?? [])),
-  }
-  return own as Struct
+    thinking: body.thinking ?? (effort === undefined ? undefined : null),
+    output_config: toStruct({ effort, task_budget: body.output_config?.task_budget ?? undefined }),
+    tools: moreOfTools(body.tools ?? []),
+  })
 }
 
 const TOOL_MEMBERS = new Set([

@@ -30,8 +30,7 @@ export function responseFailure({ body }: Pick<PublicError, 'body'>): ResponseFa
     readonly openrouter_metadata?: RouterMetadata
   }
   const errorType = error.metadata.error_type
-  const described = metadata === undefined ? {} : { metadata }
-  return { code: CODES[errorType] ?? 'server_error', message: error.message, errorType, ...described }
+  return { code: CODES[errorType] ?? 'server_error', message: error.message, errorType, metadata }
 }
 
 /** The generation ended without its last event. */

@@ -74,7 +74,7 @@ function fromSource(
 ): Annotation[] {
   if (!url) return fileId ? [{ type: 'file_citation', file_id: fileId, filename: fileName ?? '', index: start }] : []
   const range = { start_index: start, end_index: end ?? text.length }
-  return [{ type: 'url_citation', url, title, ...range, ...(citedText ? { content: citedText } : {}) }]
+  return [{ type: 'url_citation', url, title, ...range, content: citedText || undefined }]
 }
 
 /** Words of refusal, as a part of a message. */
@@ -96,9 +96,9 @@ function message(
 
 function call(place: ItemPlace, said: PartOf<'toolCall'>, status: ItemStatus): OutputItem {
   const { callId, name, custom, namespace, signature, format } = said
-  const called = { call_id: callId, name, ...(namespace ? { namespace } : {}) }
+  const called = { call_id: callId, name, namespace: namespace || undefined }
   if (custom) return { type: 'custom_tool_call', id: itemId('ctc', place), ...called, input: said.arguments, status }
-  const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
+  const proof = signature ? { signature, format: format || undefined } : {}
   return { type: 'function_call', id: itemId('fc', place), ...called, arguments: said.arguments, ...proof, status }
 }
 
@@ -122,7 +122,7 @@ function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemS
     type: 'reasoning',
     id,
     summary: summary ? [{ type: 'summary_text', text: summary }] : [],
-    ...(text ? { content: [{ type: 'reasoning_text', text }] } : {}),
+    content: text ? [{ type: 'reasoning_text', text }] : undefined,
     ...fromProof(thought),
     status,
   }

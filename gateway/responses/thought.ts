@@ -20,9 +20,9 @@ const SIGNATURE = 'signature:'
 export function fromProof({ encrypted, signature, format }: PartOf<'reasoning'>) {
   const opaque = encrypted || (signature ? SIGNATURE + signature : '')
   return {
-    ...(opaque === '' ? {} : { encrypted_content: sealProof(format || undefined, opaque, NATIVE) }),
-    ...(signature ? { signature } : {}),
-    ...(format ? { format } : {}),
+    encrypted_content: opaque === '' ? undefined : sealProof(format || undefined, opaque, NATIVE),
+    signature: signature || undefined,
+    format: format || undefined,
   }
 }
 

@@ -4,12 +4,12 @@ import type { GenerationInit } from '../generation/request.ts'
 import { namesPreset } from '../generation/routing.ts'
 import {
   cleared,
-  given,
   picturesBody,
   picturesNotApplied,
   toExclusion,
   toReasoning,
   toSharedSettings,
+  toStruct,
 } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
@@ -39,7 +39,7 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
       frequencyPenalty: body.frequency_penalty ?? undefined,
       presencePenalty: body.presence_penalty ?? undefined,
       topLogProbabilities: body.top_logprobs || wantsTokens(body),
-      ...cleared({ top_log_probabilities: body.top_logprobs === 0 && wantsTokens(body) === undefined }),
+      cleared: cleared({ top_log_probabilities: body.top_logprobs === 0 && wantsTokens(body) === undefined }),
     },
     maxOutputTokens: body.max_output_tokens ?? undefined,
     parallelToolCalls: body.parallel_tool_calls ?? undefined,
@@ -71,18 +71,16 @@ const FOR_ALL: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'me
 function ownMembers(body: ResponseSettings): Struct | undefined {
   const { mode, context } = body.reasoning ?? {}
   const include = body.include?.filter((name) => !FOR_ALL.has(name)) ?? []
-  const thinking = {
-    ...given('mode', mode === 'pro' ? mode : undefined),
-    ...given('context', context === 'auto' ? undefined : context),
-  }
   // OpenAI's default only has to be set if a preset may set something else.
   const truncates = body.truncation === 'auto' || namesPreset(body)
-  const own = {
-    ...(include.length === 0 ? {} : { include }),
-    ...given('truncation', truncates ? body.truncation : undefined),
-    ...(Object.keys(thinking).length === 0 ? {} : { reasoning: thinking }),
-  }
-  return Object.keys(own).length === 0 ? undefined : (own as Struct)
+  return toStruct({
+    include: include.length === 0 ? undefined : include,
+    truncation: truncates ? (body.truncation ?? undefined) : undefined,
+    reasoning: toStruct({
+      mode: mode === 'pro' ? mode : undefined,
+      context: context == null || context === 'auto' ? undefined : context,
+    }),
+  })
 }
 
 /** Log probabilities without alternatives. */

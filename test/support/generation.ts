@@ -30,6 +30,11 @@ import type { ProviderEvent, ProviderRequest, ReportedUsage } from '#services/in
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { JsonObject } from '#shared/json.ts'
 
+/** A value as a client reads it, who gets it as JSON. */
+export function asJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T
+}
+
 /** What a test gives of a request. */
 export type RequestInit = Omit<Init, Lists> &
   Partial<Pick<ProviderRequest, 'modelId' | 'providerSession'>> & {

@@ -14,7 +14,7 @@ import {
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { chunksOf, foldChunks } from '#test/support/chat.ts'
-import { wholeOf } from '#test/support/generation.ts'
+import { asJson, wholeOf } from '#test/support/generation.ts'
 import type { Json } from '#test/support/responses.ts'
 import { chatChunk } from '../chunk.ts'
 import { chatCompletion } from '../completion.ts'
@@ -56,7 +56,7 @@ function streamed(...given: GenerationEvent[]): { deltas: Json[]; message: Json;
   const events = [started, ...given]
   const chunks = chunksOf(framesOf({}, events))
   for (const chunk of chunks) chatChunk.parse(chunk)
-  const whole = chatCompletion.parse(fromGeneration(seed, wholeOf(events))) as Json
+  const whole = asJson(chatCompletion.parse(fromGeneration(seed, wholeOf(events)))) as Json
   const { message, ...choice } = whole.choices[0]
   assert.deepEqual(foldChunks(chunks), message, 'whole and streamed say the same')
   const ended = chunks.at(-2)?.choices[0]

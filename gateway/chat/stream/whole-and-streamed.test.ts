@@ -10,6 +10,7 @@ import {
   PartStarted_Kind as Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { chunksOf, foldChunks } from '#test/support/chat.ts'
+import { asJson } from '#test/support/generation.ts'
 import type { Json } from '#test/support/responses.ts'
 import { chatChunk } from '../chunk.ts'
 import { chatCompletion } from '../completion.ts'
@@ -32,10 +33,6 @@ const words = fc.array(fc.string({ minLength: 1, maxLength: 5, unit: 'grapheme' 
 const maybe = fc.option(fc.string({ minLength: 1, maxLength: 5 }), { nil: undefined })
 const proof = fc.record({ signature: maybe, encrypted: maybe, id: maybe, format: maybe })
 
-/** A member that is undefined is none. */
-const given = <T extends object>(record: T): T =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
-
 const piece: fc.Arbitrary<Piece> = fc.oneof(
   words.map((pieces): Piece => {
     return { kind: Kind.TEXT, started: {}, pieces, part: { case: 'text', value: { text: pieces.join('') } } }
@@ -45,7 +42,7 @@ const piece: fc.Arbitrary<Piece> = fc.oneof(
   }),
   fc.tuple(words, proof, fc.boolean()).map(([pieces, proofs, short]): Piece => {
     const text = pieces.join('')
-    const value = given({ ...(short ? { summary: text } : { text }), ...proofs })
+    const value = { ...(short ? { summary: text } : { text }), ...proofs }
     const kind = short ? Kind.REASONING_SUMMARY : Kind.REASONING
     return { kind, started: {}, pieces, part: { case: 'reasoning', value } }
   }),
@@ -93,7 +90,7 @@ function streamed(pieces: readonly Piece[]): Json {
 function whole(pieces: readonly Piece[]): Json {
   const parts = pieces.map(({ part }) => ({ part }))
   const generation = create(GenerationSchema, { model: 'a/b', providerId: 'a', parts, reason: FinishReason.STOP })
-  const completion = chatCompletion.parse(fromGeneration(seed, generation)) as Json
+  const completion = asJson(chatCompletion.parse(fromGeneration(seed, generation))) as Json
   return withoutEmptyWords(completion.choices[0].message)
 }
 

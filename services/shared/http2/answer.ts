@@ -28,7 +28,7 @@ export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalSer
 }
 
 function respond(stream: ServerHttp2Stream, { status, header, trailer }: UniversalServerResponse): void {
-  const head = { ':status': status, ...(header === undefined ? {} : entriesOf(header)) }
+  const head = { ':status': status, ...(header && entriesOf(header)) }
   if (trailer === undefined) {
     stream.respond(head)
     return

@@ -18,7 +18,7 @@ const spanNames = new WeakMap<DescMethod, string>()
  * Opens the span of a call, named `package.Service/Method` as OpenTelemetry's RPC conventions require
  * (semantic-conventions 1.45). Undefined if tracing is off.
  */
-export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['kind']>, carrier: Carrier = {}) {
+export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['kind']>, carrier?: Carrier) {
   if (!isTracing()) return undefined
   let name = spanNames.get(method)
   if (name === undefined) {
@@ -26,7 +26,7 @@ export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['k
     spanNames.set(method, name)
   }
   const attributes = { 'rpc.system.name': 'connectrpc', 'rpc.method': name }
-  return openSpan(name, { kind, attributes, ...(kind === 'server' ? { carrier } : {}) })
+  return openSpan(name, { kind, attributes, carrier })
 }
 
 /**

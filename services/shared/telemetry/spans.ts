@@ -34,8 +34,7 @@ export function createTracing(tracer: Tracer): Tracing {
     open(name, { kind, attributes, carrier }) {
       const here = context.active()
       const parent = carrier === undefined ? here : propagation.extract(here, carrier)
-      const options = { kind: KINDS[kind ?? 'internal'], ...(attributes === undefined ? {} : { attributes }) }
-      const span = tracer.startSpan(name, options, parent)
+      const span = tracer.startSpan(name, { kind: KINDS[kind ?? 'internal'], attributes }, parent)
       return new RunningSpan(span, trace.setSpan(parent, span), kind)
     },
     ids() {
