@@ -56,7 +56,7 @@ interface Pictures {
 /** The pictures that are wanted, for which a generation has no members: as chat completions name them. */
 export function picturesBody({ modalities, image_config }: Pictures): GenerationInit['providerBody'] {
   if (modalities?.includes('image') !== true) return undefined
-  return toStruct({ modalities, image_config: image_config ?? undefined })
+  return structOf({ modalities, image_config: image_config ?? undefined })
 }
 
 /** How pictures are made means nothing where none are wanted. */
@@ -70,7 +70,7 @@ export function cleared(off: Readonly<Record<string, boolean | undefined>>): str
 }
 
 /** Members for a protobuf Struct, which must not contain undefined; undefined: there are none. */
-export function toStruct(members: Readonly<Record<string, unknown>>): JsonObject | undefined {
+export function structOf(members: Readonly<Record<string, unknown>>): JsonObject | undefined {
   const present = Object.entries(members).filter(([, value]) => value !== undefined)
   return present.length === 0 ? undefined : (Object.fromEntries(present) as JsonObject)
 }

@@ -5,7 +5,7 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { cleared, toCacheControl, toSharedSettings, toStruct } from '../generation/to-shared.ts'
+import { cleared, toCacheControl, toSharedSettings, structOf } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
 
@@ -100,7 +100,7 @@ function toFormat({
 /** What goes to Anthropic alone, in its own form; undefined: nothing. */
 function anthropicMembers(body: MessageSettings): Struct | undefined {
   const effort = body.output_config?.effort ?? undefined
-  return toStruct({
+  return structOf({
     context_management: body.context_management ?? undefined,
     safeguards: body.safeguards ?? undefined,
     mcp_servers: body.mcp_servers ?? undefined,
@@ -108,7 +108,7 @@ function anthropicMembers(body: MessageSettings): Struct | undefined {
     inference_geo: body.inference_geo ?? undefined,
     // If the client sets `thinking` itself, that is sent instead of the settings for other providers.
     thinking: body.thinking ?? (effort === undefined ? undefined : null),
-    output_config: toStruct({ effort, task_budget: body.output_config?.task_budget ?? undefined }),
+    output_config: structOf({ effort, task_budget: body.output_config?.task_budget ?? undefined }),
     tools: moreOfTools(body.tools ?? []),
   })
 }

@@ -9,7 +9,7 @@ import {
   toExclusion,
   toReasoning,
   toSharedSettings,
-  toStruct,
+  structOf,
 } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
@@ -73,10 +73,10 @@ function ownMembers(body: ResponseSettings): Struct | undefined {
   const include = body.include?.filter((name) => !FOR_ALL.has(name)) ?? []
   // OpenAI's default only has to be set if a preset may set something else.
   const truncates = body.truncation === 'auto' || namesPreset(body)
-  return toStruct({
+  return structOf({
     include: include.length === 0 ? undefined : include,
     truncation: truncates ? (body.truncation ?? undefined) : undefined,
-    reasoning: toStruct({
+    reasoning: structOf({
       mode: mode === 'pro' ? mode : undefined,
       context: context == null || context === 'auto' ? undefined : context,
     }),

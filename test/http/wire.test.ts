@@ -144,9 +144,9 @@ async function openServer(limits: Partial<HttpLimits>) {
 
 test('headers that never end, and a body that never ends, are 408', async () => {
   const body = { _tag: 'RequestTimeoutError', message: 'The request took too long to arrive' }
-  await using headers = await openServer({ headersMs: 50 })
+  await using headers = await openServer({ headersMs: 1_000 })
   expectJson(await sendBytes(headers.url, 'GET /api/info HTTP/1.1\r\nHo'), 408, body, 'headers')
-  await using whole = await openServer({ headersMs: 50, requestMs: 100 })
+  await using whole = await openServer({ headersMs: 1_000, requestMs: 1_500 })
   const post = 'POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'
   expectJson(await sendBytes(whole.url, post), 408, body, 'body')
 })

@@ -55,8 +55,8 @@ export function encodePageToken(scope: string, payload: unknown): string {
 
 /**
  * Returns the payload of a page token. A token that is malformed, changed, made for another scope or refused by
- * `isValid` is rejected with INVALID_CURSOR. The digest has no key: since a token grants no rights, it may be forged, so
- * `isValid` must verify the payload's shape before it is used in a query.
+ * `isValid` is rejected with INVALID_CURSOR. The digest has no key: since a token grants no rights, it may be forged,
+ * so `isValid` must verify the payload's shape before it is used in a query.
  */
 export function decodePageToken<T>(scope: string, token: string, isValid: (payload: unknown) => payload is T): T {
   const payload = open(scope, token)
