@@ -5,7 +5,7 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { cleared, toCacheControl, toSharedSettings, structOf } from '../generation/to-shared.ts'
+import { cleared, structOf, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
 

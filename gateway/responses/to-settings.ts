@@ -6,10 +6,10 @@ import {
   cleared,
   picturesBody,
   picturesNotApplied,
+  structOf,
   toExclusion,
   toReasoning,
   toSharedSettings,
-  structOf,
 } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
