@@ -7,13 +7,8 @@ import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
 import { generationHandlers } from './rpc/generations.ts'
 import { modelHandlers } from './rpc/models.ts'
-import { createPresetVersion } from './rpc/preset/create-preset-version.ts'
-import { getPreset } from './rpc/preset/get-preset.ts'
-import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
-import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
-import { listPresets } from './rpc/preset/list-presets.ts'
-import { fromStoredSettings } from './rpc/preset/settings.ts'
-import { SettingsReader } from './rpc/preset/settings-reader.ts'
+import { fromStoredSettings, SettingsReader } from './rpc/preset-settings.ts'
+import { presetHandlers } from './rpc/presets.ts'
 import { getGeneration } from './rpc/usage/get-generation.ts'
 import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
 import { getWorkspaceUsage } from './rpc/usage/get-workspace-usage.ts'
@@ -31,13 +26,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
   const reader = new SettingsReader(fromStoredSettings)
   const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
   const inference = route(InferenceService, { ...generationHandlers(generations), ...modelHandlers(dependencies) })
-  const presets = route(PresetService, {
-    createPresetVersion: createPresetVersion(dependencies),
-    getPreset: getPreset(dependencies),
-    listPresets: listPresets(dependencies),
-    listPresetVersions: listPresetVersions(dependencies),
-    getPresetVersion: getPresetVersion(dependencies),
-  })
+  const presets = route(PresetService, presetHandlers(dependencies))
   const usage = route(UsageService, {
     getGeneration: getGeneration(dependencies),
     listActivity: listActivity(dependencies),

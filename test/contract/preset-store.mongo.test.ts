@@ -18,9 +18,9 @@ presetStoreSuite(
     await prepareMongoSchema(mongo, SCHEMA)
     return {
       stores: [new MongoPresetStore(mongo), new MongoPresetStore(other)],
-      async setStatus(workspace, slug, status, at) {
-        const change = { $set: { status, statusUpdatedAt: new Date(at) } }
-        await mongo.db.collection<{ _id: object }>('inference_presets').updateOne({ _id: { workspace, slug } }, change)
+      async setStatus(workspaceId, slug, status, statusUpdateTime) {
+        const presets = mongo.db.collection<{ _id: object }>('inference_presets')
+        await presets.updateOne({ _id: { workspaceId, slug } }, { $set: { status, statusUpdateTime } })
       },
       [Symbol.asyncDispose]: () => other[Symbol.asyncDispose](),
     }
@@ -40,7 +40,7 @@ test('MongoDB: a write that does not get its turn in time is a conflict, and wri
   const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holder = mongo.transact(async (session) => {
     const presets = mongo.db.collection<{ _id: object }>('inference_presets')
-    await presets.updateOne({ _id: { workspace: 'wrk_1', slug: 'a' } }, { $set: { name: 'Held' } }, { session })
+    await presets.updateOne({ _id: { workspaceId: 'wrk_1', slug: 'a' } }, { $set: { name: 'Held' } }, { session })
     locked.resolve()
     await over.promise
   })
@@ -51,7 +51,7 @@ test('MongoDB: a write that does not get its turn in time is a conflict, and wri
   await Promise.all(calls.map((call) => assert.rejects(call, conflict)))
   over.resolve()
   await holder
-  const { designated, preset } = await store.createVersion('wrk_1', 'a', draft())
-  assert.deepEqual([designated.version, preset.name], [2, 'Held'])
+  const { designatedVersion, preset } = await store.createVersion('wrk_1', 'a', draft())
+  assert.deepEqual([designatedVersion.version, preset.name], [2, 'Held'])
   assert.equal((await store.listVersions('wrk_1', 'a', { offset: 0, limit: 9 }))?.total, 2)
 })

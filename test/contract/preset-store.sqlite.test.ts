@@ -19,7 +19,7 @@ presetStoreSuite(
         {
           using database = new DatabaseSync(path)
           database
-            .prepare('UPDATE presets SET status = ?, status_updated_at = ? WHERE workspace = ? AND slug = ?')
+            .prepare('UPDATE presets SET status = ?, statusUpdateTime = ? WHERE workspaceId = ? AND slug = ?')
             .run(status, at, workspace, slug)
         }
         store = new SqlitePresetStore(path)

@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { PresetStatus } from '#services/inference/domain/preset/preset.ts'
+import { Preset_Status as Status } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { PAGE_CHARACTERS, type PresetDraft, type PresetStore } from '#services/inference/ports/preset-store.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { plain } from '#test/support/inference.ts'
 
 /** A place with presets; several processes may have it open if its store allows that. */
 export interface PresetPlace extends AsyncDisposable {
   readonly stores: readonly [PresetStore, ...PresetStore[]]
   /** Changes the status of a preset, which no call does yet. */
-  setStatus(workspace: string, slug: string, status: PresetStatus, at: number): Promise<void>
+  setStatus(workspace: string, slug: string, status: Status, at: number): Promise<void>
 }
 
 /** A version to be created. */
 export function draft(more: Partial<PresetDraft> = {}): PresetDraft {
   return {
-    id: randomUUID(),
+    versionId: randomUUID(),
     presetId: randomUUID(),
     config: { model: 'a/b', temperature: 0.5 },
     systemPrompt: 'Be brief.',
-    settings: { sampling: { temperature: 0.5 } },
+    settings: JSON.stringify({ sampling: { temperature: 0.5 } }),
     creatorKeyId: 'key_1',
-    createdAt: 1_000,
+    createTime: 1_000,
     ...more,
   }
 }
@@ -47,47 +48,45 @@ export function presetStoreSuite(
     rule('a first version makes the preset, and the next ones are designated in turn', async (store) => {
       const [first, second] = [
         draft(),
-        draft({ createdAt: 2_000, creatorKeyId: '', systemPrompt: undefined, config: {} }),
+        draft({ createTime: 2_000, creatorKeyId: undefined, systemPrompt: undefined, config: {} }),
       ]
       assert.equal(await store.get('wrk_1', 'support'), undefined)
-      const { presetId, ...rest } = first
+      const { presetId } = first
       const preset = {
-        id: presetId,
-        workspace: 'wrk_1',
+        presetId,
+        workspaceId: 'wrk_1',
         slug: 'support',
         name: 'support',
-        description: undefined,
-
-        status: 'active',
-        statusUpdatedAt: undefined,
-        createdAt: 1_000,
-        updatedAt: 1_000,
+        status: Status.ACTIVE,
+        createTime: 1_000,
+        updateTime: 1_000,
         creatorKeyId: 'key_1',
-        designatedVersionId: first.id,
+        designatedVersionId: first.versionId,
       }
-      const made = { preset, designated: { ...rest, presetId, version: 1 } }
-      assert.deepEqual(await store.createVersion('wrk_1', 'support', first), made)
-      assert.deepEqual(await store.get('wrk_1', 'support'), made)
+      const { settings: _, ...firstVersion } = { ...first, version: 1 }
+      const made = { preset, designatedVersion: firstVersion }
+      assert.deepEqual(plain(await store.createVersion('wrk_1', 'support', first)), made)
+      assert.deepEqual(plain(await store.get('wrk_1', 'support')), made)
       const after = {
-        preset: { ...preset, updatedAt: 2_000, designatedVersionId: second.id },
-        designated: { ...second, presetId, version: 2 },
+        preset: { ...preset, updateTime: 2_000, designatedVersionId: second.versionId },
+        designatedVersion: { versionId: second.versionId, presetId, version: 2, config: {}, createTime: 2_000 },
       }
-      assert.deepEqual(await store.createVersion('wrk_1', 'support', second), after)
-      assert.deepEqual(await store.get('wrk_1', 'support'), after)
+      assert.deepEqual(plain(await store.createVersion('wrk_1', 'support', second)), after)
+      assert.deepEqual(plain(await store.get('wrk_1', 'support')), after)
       assert.deepEqual(await store.inUse('wrk_1', 'support'), {
         presetId,
-        status: 'active',
-        versionId: second.id,
+        status: Status.ACTIVE,
+        versionId: second.versionId,
         version: 2,
         systemPrompt: undefined,
-        settings: JSON.stringify(second.settings),
+        settings: second.settings,
       })
       assert.equal(await store.inUse('wrk_2', 'support'), undefined)
-      assert.deepEqual(await store.getVersion('wrk_1', 'support', 1), made.designated)
-      assert.deepEqual(await store.getVersion('wrk_1', 'support', 2), after.designated)
+      assert.deepEqual(plain(await store.getVersion('wrk_1', 'support', 1)), made.designatedVersion)
+      assert.deepEqual(plain(await store.getVersion('wrk_1', 'support', 2)), after.designatedVersion)
       assert.equal(await store.getVersion('wrk_1', 'support', 3), undefined)
-      const versions = { items: [made.designated, after.designated], total: 2 }
-      assert.deepEqual(await store.listVersions('wrk_1', 'support', ALL), versions)
+      const versions = { items: [made.designatedVersion, after.designatedVersion], total: 2 }
+      assert.deepEqual(plain(await store.listVersions('wrk_1', 'support', ALL)), versions)
     })
 
     rule('a slug is one preset in each workspace, with capitals of its own', async (store) => {
@@ -98,7 +97,7 @@ export function presetStoreSuite(
       ] as const)
         await store.createVersion(workspace, slug, draft())
       const ids = [await store.get('wrk_1', 'a'), await store.get('wrk_2', 'a'), await store.get('wrk_1', 'A')]
-      assert.equal(new Set(ids.map((found) => found?.preset.id)).size, 3)
+      assert.equal(new Set(ids.map((found) => found?.preset.presetId)).size, 3)
       assert.equal(await store.get('wrk_2', 'A'), undefined)
       assert.equal(await store.listVersions('wrk_2', 'A', ALL), undefined)
       assert.equal(await store.getVersion('wrk_2', 'A', 1), undefined)
@@ -109,7 +108,7 @@ export function presetStoreSuite(
       'presets are listed by their last change, newest first, and versions oldest first, in pages',
       async (store) => {
         for (const [i, slug] of ['a', 'b', 'c', 'a'].entries())
-          await store.createVersion('wrk_1', slug, draft({ createdAt: 1_000 + i }))
+          await store.createVersion('wrk_1', slug, draft({ createTime: 1_000 + i }))
         const slugs = async (offset: number, limit: number) => {
           const { items, total } = await store.list('wrk_1', { offset, limit })
           return [items.map(({ slug }) => slug).join(''), total]
@@ -140,35 +139,36 @@ export function presetStoreSuite(
     })
 
     rule('a preset moves in the list even if the clock goes back', async (store) => {
-      await store.createVersion('wrk_1', 'a', draft({ createdAt: 5_000 }))
-      await store.createVersion('wrk_1', 'a', draft({ createdAt: 4_000 }))
+      await store.createVersion('wrk_1', 'a', draft({ createTime: 5_000 }))
+      await store.createVersion('wrk_1', 'a', draft({ createTime: 4_000 }))
       const found = await store.get('wrk_1', 'a')
-      assert.deepEqual([found?.preset.updatedAt, found?.designated.createdAt], [5_000, 4_000])
+      assert.deepEqual([found?.preset.updateTime, found?.designatedVersion.createTime], [5_000, 4_000])
     })
 
     rule('settings come back unchanged, whatever the names of their members', async (store) => {
       const config = { $set: { 'a.b': null }, '': [[], {}, 'ä\u0000'], n: [1, -0.5, 1e300], tools: [{ $ref: '#' }] }
-      await store.createVersion('wrk_1', 'a', draft({ config, settings: config, systemPrompt: 'ö\n' }))
-      const found = await store.get('wrk_1', 'a')
-      assert.deepEqual([found?.designated.config, found?.designated.settings], [config, config])
-      assert.deepEqual(Object.keys(found?.designated.config ?? {}), Object.keys(config))
-      assert.equal(found?.designated.systemPrompt, 'ö\n')
+      const settings = JSON.stringify(config)
+      await store.createVersion('wrk_1', 'a', draft({ config, settings, systemPrompt: 'ö\n' }))
+      const version = (await store.get('wrk_1', 'a'))?.designatedVersion
+      assert.deepEqual([version?.config, version?.systemPrompt], [config, 'ö\n'])
+      assert.deepEqual(Object.keys(version?.config ?? {}), Object.keys(config))
+      assert.equal((await store.inUse('wrk_1', 'a'))?.settings, settings)
     })
 
     rule('another status is stored, and another version leaves it as it is', async (store) => {
       await store.createVersion('wrk_1', 'a', draft())
-      await place.setStatus('wrk_1', 'a', 'disabled', 7_000)
+      await place.setStatus('wrk_1', 'a', Status.DISABLED, 7_000)
       const [again] = place.stores
       const { preset } = await again.createVersion('wrk_1', 'a', draft())
-      assert.deepEqual([preset.status, preset.statusUpdatedAt], ['disabled', 7_000])
+      assert.deepEqual([preset.status, preset.statusUpdateTime], [Status.DISABLED, 7_000])
       assert.deepEqual((await again.list('wrk_1', ALL)).items, [preset])
     })
 
     rule('a version that one process creates is read by every other one at once', async (store) => {
       const other = place.stores.at(-1) ?? store
       for (let version = 1; version <= 3; version++) {
-        const { designated } = await store.createVersion('wrk_1', 'a', draft())
-        assert.equal((await other.get('wrk_1', 'a'))?.designated.id, designated.id)
+        const { designatedVersion } = await store.createVersion('wrk_1', 'a', draft())
+        assert.deepEqual((await other.get('wrk_1', 'a'))?.designatedVersion, designatedVersion)
         assert.equal((await other.listVersions('wrk_1', 'a', ALL))?.total, version)
       }
     })
@@ -190,20 +190,20 @@ export function presetStoreSuite(
       const page = await stores[0].listVersions('wrk_1', 'busy', ALL)
       const numbers = Array.from({ length: made.length }, (_, i) => i + 1)
       assert.deepEqual(
-        made.map(({ designated }) => designated.version).sort((a, b) => a - b),
+        made.map(({ designatedVersion }) => designatedVersion.version).sort((a, b) => a - b),
         numbers,
       )
       assert.deepEqual(
         page?.items.map(({ version }) => version),
         numbers,
       )
-      const byNumber = new Map(made.map(({ designated }) => [designated.version, designated]))
+      const byNumber = new Map(made.map(({ designatedVersion }) => [designatedVersion.version, designatedVersion]))
       assert.deepEqual(
         page?.items,
         numbers.map((number) => byNumber.get(number)),
       )
-      assert.equal(new Set(made.map(({ preset }) => preset.id)).size, 1)
-      assert.equal((await stores[0].get('wrk_1', 'busy'))?.designated.version, made.length)
+      assert.equal(new Set(made.map(({ preset }) => preset.presetId)).size, 1)
+      assert.equal((await stores[0].get('wrk_1', 'busy'))?.designatedVersion.version, made.length)
     })
   })
 }

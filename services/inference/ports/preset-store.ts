@@ -1,9 +1,27 @@
-import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '../domain/preset/preset.ts'
+import type { Preset, PresetVersion } from '#gen/portico/inference/v1/preset_service_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 
-/** A version to be created, without its number. */
-export interface PresetDraft extends Omit<PresetVersion, 'presetId' | 'version'> {
-  /** Id of the preset, if it is new. */
-  readonly presetId: string
+type Version = Readonly<Omit<PresetVersion, '$typeName' | '$unknown'>>
+
+/** A version to be created, without its number; `presetId` is for a preset that is new. */
+export interface PresetDraft extends Omit<Version, 'version'> {
+  readonly config: JsonObject
+  /** The meaning of the settings: a GenerationRequest in the JSON of protobuf. */
+  readonly settings: string
+}
+
+/** A preset with the version that requests are served with. */
+export interface DesignatedPreset {
+  readonly preset: Preset
+  readonly designatedVersion: PresetVersion
+}
+
+/** What requests are served with. */
+export interface PresetInUse extends Pick<Version, 'presetId' | 'versionId' | 'version' | 'systemPrompt'> {
+  /** For requests, only an active preset exists. */
+  readonly status: Preset['status']
+  /** As in the draft. */
+  readonly settings: string
 }
 
 /** A part of a list, in order, and the number of all items. */

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { AppliedPresetSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { Preset_Status as Status } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
@@ -23,10 +24,10 @@ export async function applyPreset(
   if (named.slug !== undefined && request.preset !== undefined) {
     throw invalid('preset', 'must be omitted if the model names one')
   }
-  const found = await presets.inUse(input.principal.workspaceId, slug)
-  if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
-  const { presetId, version, systemPrompt } = found
-  const settings = readSettings(found)
+  const preset = await presets.inUse(input.principal.workspaceId, slug)
+  if (preset?.status !== Status.ACTIVE) throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
+  const { presetId, version, systemPrompt } = preset
+  const settings = readSettings(preset)
   const model = named.model ?? settings.model
   check(model !== undefined || !request.modelRequired, 'model', 'is required, since the preset names none')
   const completed = { ...withPreset(request, settings, systemPrompt), model }

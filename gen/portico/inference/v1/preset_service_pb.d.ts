@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { GenerationRequest } from "./inference_pb.js";
 
 /**
@@ -57,23 +56,25 @@ export declare type Preset = Message<"portico.inference.v1.Preset"> & {
   status: Preset_Status;
 
   /**
-   * When the status changed; absent: never.
+   * When the status changed, in milliseconds since the Unix epoch; absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp status_update_time = 7;
+   * @generated from field: optional double status_update_time = 7;
    */
-  statusUpdateTime?: Timestamp | undefined;
+  statusUpdateTime?: number | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * Milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 8;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * When the last version was created, or the preset itself changed.
+   * When the last version was created, or the preset itself changed, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 9;
+   * @generated from field: double update_time = 9;
    */
-  updateTime?: Timestamp | undefined;
+  updateTime: number;
 
   /**
    * The key that created it; absent: the local operator did.
@@ -133,7 +134,7 @@ export enum Preset_Status {
 export declare const Preset_StatusSchema: GenEnum<Preset_Status>;
 
 /**
- * The content of a preset, now or in the past.
+ * The content of a preset, now or in the past. A version never changes.
  *
  * @generated from message portico.inference.v1.PresetVersion
  */
@@ -151,7 +152,7 @@ export declare type PresetVersion = Message<"portico.inference.v1.PresetVersion"
   presetId: string;
 
   /**
-   * Counts from 1.
+   * Counts from 1, without gaps.
    *
    * @generated from field: int32 version = 3;
    */
@@ -179,9 +180,11 @@ export declare type PresetVersion = Message<"portico.inference.v1.PresetVersion"
   creatorKeyId?: string | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   * Milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 7;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 };
 
 /**

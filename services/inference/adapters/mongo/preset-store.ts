@@ -1,28 +1,33 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '#services/inference/domain/preset/preset.ts'
+import type { Preset, PresetVersion } from '#gen/portico/inference/v1/preset_service_pb.js'
 import {
+  type DesignatedPreset,
   PAGE_CHARACTERS,
   type Page,
   type PresetDraft,
+  type PresetInUse,
   type PresetStore,
   type Slice,
 } from '#services/inference/ports/preset-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import { isConflict } from '#shared/stores/mongo-transactions.ts'
 import {
-  designatedOf,
-  inUseOf,
-  newPreset,
-  type PresetDocument,
+  charactersIn,
+  designate,
+  inUse,
   type PresetKey,
-  presetOf,
-  storedVersion,
-  type VersionDocument,
-  versionOf,
-  withVersion,
-} from './preset-documents.ts'
+  presets,
+  presetVersions,
+  toPreset,
+  toVersion,
+  type VersionRow,
+} from '../tables/presets.ts'
+
+type PresetDocument = MongoDocument<typeof presets, PresetKey> & { readonly designated: VersionRow }
+type VersionDocument = MongoDocument<typeof presetVersions>
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** Versions may be large, but most are small. */
@@ -42,15 +47,15 @@ export class MongoPresetStore implements PresetStore {
 
   constructor(mongo: Mongo) {
     this.#mongo = mongo
-    this.#presets = mongo.db.collection<PresetDocument>('inference_presets')
-    this.#versions = mongo.db.collection<VersionDocument>('inference_preset_versions')
+    this.#presets = mongo.db.collection<PresetDocument>(`inference_${presets.name}`)
+    this.#versions = mongo.db.collection<VersionDocument>(`inference_${presetVersions.name}`)
   }
 
-  createVersion(workspace: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset> {
-    const name = JSON.stringify([workspace, slug])
+  createVersion(workspaceId: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset> {
+    const name = JSON.stringify([workspaceId, slug])
     const until = systemClock.monotonic() + this.#mongo.limitMs
     const turn = (this.#turns.get(name) ?? Promise.resolve()).then(() =>
-      this.#create({ workspace, slug }, draft, until),
+      this.#create({ workspaceId, slug }, draft, until),
     )
     const over = turn.then(nothing, nothing).then(() => {
       if (this.#turns.get(name) === over) this.#turns.delete(name)
@@ -74,67 +79,68 @@ export class MongoPresetStore implements PresetStore {
   }
 
   async #write(_id: PresetKey, draft: PresetDraft, session: ClientSession): Promise<DesignatedPreset> {
-    const found = await this.#presets.findOne({ _id }, { session, ...LIMIT })
-    const designated = storedVersion(draft, (found?.designated.version ?? 0) + 1)
-    const document = found === null ? newPreset(_id, draft, designated) : withVersion(found, designated)
-    if (found === null) await this.#presets.insertOne(document, { session, ...LIMIT })
+    const before = await this.#presets.findOne({ _id }, { session, ...LIMIT })
+    const head = before === null ? undefined : { preset: before, version: before.designated.version }
+    const { preset, version } = designate(_id, draft, head)
+    const document = { ...preset, designated: version }
+    if (before === null) await this.#presets.insertOne({ _id, ...document }, { session, ...LIMIT })
     else await this.#presets.replaceOne({ _id }, document, { session, ...LIMIT })
-    const { version, ...row } = designated
-    const place = { _id: { presetId: document.id, version }, presetId: document.id }
-    await this.#versions.insertOne({ ...place, ...row }, { session, ...LIMIT })
-    return designatedOf(document)
+    await this.#versions.insertOne({ _id: version.versionId, ...version }, { session, ...LIMIT })
+    return { preset: toPreset(preset), designatedVersion: toVersion(version) }
   }
 
-  async get(workspace: string, slug: string): Promise<DesignatedPreset | undefined> {
-    const found = await this.#presets.findOne({ _id: { workspace, slug } }, LIMIT)
-    return found === null ? undefined : designatedOf(found)
+  async get(workspaceId: string, slug: string): Promise<DesignatedPreset | undefined> {
+    const document = await this.#presets.findOne({ _id: { workspaceId, slug } }, LIMIT)
+    return document === null
+      ? undefined
+      : { preset: toPreset(document), designatedVersion: toVersion(document.designated) }
   }
 
-  async inUse(workspace: string, slug: string): Promise<PresetInUse | undefined> {
+  async inUse(workspaceId: string, slug: string): Promise<PresetInUse | undefined> {
     const projection = { 'designated.config': 0 }
-    const found = await this.#presets.findOne({ _id: { workspace, slug } }, { projection, ...LIMIT })
-    return found === null ? undefined : inUseOf(found)
+    const document = await this.#presets.findOne({ _id: { workspaceId, slug } }, { projection, ...LIMIT })
+    return document === null ? undefined : inUse(document, document.designated)
   }
 
-  async list(workspace: string, { offset, limit }: Slice): Promise<Page<Preset>> {
-    const projection = { 'designated.config': 0, 'designated.systemPrompt': 0, 'designated.settings': 0 }
-    const found = this.#presets.find({ workspace }, { projection, ...LIMIT })
-    const [items, total] = await Promise.all([
-      found.sort({ updatedAt: -1, '_id.slug': 1 }).skip(offset).limit(limit).toArray(),
-      this.#presets.countDocuments({ workspace }, LIMIT),
+  async list(workspaceId: string, { offset, limit }: Slice): Promise<Page<Preset>> {
+    const cursor = this.#presets.find({ workspaceId }, { projection: { designated: 0 }, ...LIMIT })
+    const [documents, total] = await Promise.all([
+      cursor.sort({ updateTime: -1, slug: 1 }).skip(offset).limit(limit).toArray(),
+      this.#presets.countDocuments({ workspaceId }, LIMIT),
     ])
-    return { items: items.map(presetOf), total }
+    return { items: documents.map(toPreset), total }
   }
 
   async listVersions(
-    workspace: string,
+    workspaceId: string,
     slug: string,
     { offset, limit }: Slice,
   ): Promise<Page<PresetVersion> | undefined> {
-    const head = await this.#head(workspace, slug)
+    const head = await this.#head(workspaceId, slug)
     if (head === null) return undefined
+    const { presetId, designated } = head
     // Excludes versions that were created since then.
-    const filter = { presetId: head.id, '_id.version': { $lte: head.designated.version } }
-    const found = this.#versions.find(filter, { ...LIMIT, batchSize: FEW }).sort({ '_id.version': 1 })
+    const filter = { presetId, version: { $lte: designated.version } }
+    const cursor = this.#versions.find(filter, { ...LIMIT, batchSize: FEW }).sort({ version: 1 })
     const items: PresetVersion[] = []
     let characters = 0
-    for await (const { _id, ...row } of found.skip(offset).limit(limit)) {
-      items.push(versionOf({ ...row, ..._id }, head.id))
-      characters += row.config.length + row.settings.length + (row.systemPrompt ?? '').length
+    for await (const row of cursor.skip(offset).limit(limit)) {
+      items.push(toVersion(row))
+      characters += charactersIn(row)
       if (characters > PAGE_CHARACTERS) break
     }
-    return { items, total: head.designated.version }
+    return { items, total: designated.version }
   }
 
-  async getVersion(workspace: string, slug: string, version: number): Promise<PresetVersion | undefined> {
-    const head = await this.#head(workspace, slug)
-    const row = head && (await this.#versions.findOne({ _id: { presetId: head.id, version } }, LIMIT))
-    return row ? versionOf({ ...row, version }, head.id) : undefined
+  async getVersion(workspaceId: string, slug: string, version: number): Promise<PresetVersion | undefined> {
+    const head = await this.#head(workspaceId, slug)
+    const row = head && (await this.#versions.findOne({ presetId: head.presetId, version }, LIMIT))
+    return row ? toVersion(row) : undefined
   }
 
-  #head(workspace: string, slug: string): Promise<Pick<PresetDocument, 'id' | 'designated'> | null> {
-    const projection = { id: 1, 'designated.version': 1 }
-    return this.#presets.findOne({ _id: { workspace, slug } }, { projection, ...LIMIT })
+  #head(workspaceId: string, slug: string): Promise<Pick<PresetDocument, 'presetId' | 'designated'> | null> {
+    const projection = { presetId: 1, 'designated.version': 1 }
+    return this.#presets.findOne({ _id: { workspaceId, slug } }, { projection, ...LIMIT })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

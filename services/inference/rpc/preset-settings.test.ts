@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SettingsReader } from './settings-reader.ts'
+import { SettingsReader } from './preset-settings.ts'
 
 /** A reader that records what it reads. */
 function noting() {
   const read: unknown[] = []
   const reader = new SettingsReader((stored) => {
-    read.push(stored.id)
-    return stored
+    const settings = JSON.parse(stored)
+    read.push(settings.id)
+    return settings
   })
   const use = (id: string, more = '') => reader.read({ versionId: id, settings: JSON.stringify({ id, more }) })
   return { read, use }

@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type Preset,
+  PresetSchema,
+  type PresetVersion,
+  PresetVersionSchema,
+  Preset_Status as Status,
+} from '#gen/portico/inference/v1/preset_service_pb.js'
+import type { PresetDraft, PresetInUse } from '#services/inference/ports/preset-store.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { defineTable, fromRow, integer, json, long, optional, type RowOf, text, toRow } from '#shared/stores/table.ts'
+
+export const presets = defineTable({
+  name: 'presets',
+  columns: {
+    presetId: text(),
+    slug: text(),
+    workspaceId: text(),
+    name: text(),
+    description: optional(text()),
+    status: integer<Status>(),
+    statusUpdateTime: optional(integer()),
+    createTime: integer(),
+    updateTime: integer(),
+    creatorKeyId: optional(text()),
+    designatedVersionId: text(),
+  },
+  sqlite: {
+    columns: {
+      /** The designated one, which MongoDB has as a whole in the document, so that a request needs one read. */
+      version: integer(),
+    },
+    primaryKey: ['workspaceId', 'slug'],
+    withoutRowid: true,
+    indexes: { presetsByTime: '(workspaceId, updateTime)' },
+  },
+  mongo: { indexes: [{ name: 'presetsByTime', key: { workspaceId: 1, updateTime: -1, slug: 1 } }] },
+})
+
+/** What requests read of a version. */
+export const usedColumns = {
+  versionId: text(),
+  presetId: text(),
+  version: integer(),
+  systemPrompt: optional(long(text())),
+  settings: long(text()),
+}
+
+export const presetVersions = defineTable({
+  name: 'presetVersions',
+  columns: {
+    ...usedColumns,
+    config: long(json<JsonObject>()),
+    creatorKeyId: optional(text()),
+    createTime: integer(),
+  },
+  sqlite: { primaryKey: ['presetId', 'version'], withoutRowid: true },
+  mongo: { indexes: [{ name: 'versionsOfPresets', key: { presetId: 1, version: 1 }, unique: true }] },
+})
+
+export type PresetRow = RowOf<typeof presets.columns>
+export type VersionRow = RowOf<typeof presetVersions.columns>
+
+/** Identifies a preset. */
+export interface PresetKey {
+  readonly workspaceId: string
+  readonly slug: string
+}
+
+export function toPreset(row: PresetRow): Preset {
+  return create(PresetSchema, fromRow(presets.columns, row))
+}
+
+export function toVersion(row: VersionRow): PresetVersion {
+  const { settings: _, ...version } = fromRow(presetVersions.columns, row)
+  return create(PresetVersionSchema, version)
+}
+
+export function inUse({ status }: Pick<PresetRow, 'status'>, row: RowOf<typeof usedColumns>): PresetInUse {
+  return { status, ...fromRow(usedColumns, row) }
+}
+
+/** The length of a version's text. */
+export function charactersIn({ config, settings, systemPrompt }: VersionRow): number {
+  return config.length + settings.length + (systemPrompt ?? '').length
+}
+
+/** The rows of a new version, which is designated, and of its preset, which may exist already. */
+export function designate(
+  key: PresetKey,
+  draft: PresetDraft,
+  before: { readonly preset: PresetRow; readonly version: number } | undefined,
+): { readonly preset: PresetRow; readonly version: VersionRow } {
+  const preset = before?.preset ?? newPreset(key, draft)
+  const { presetId } = preset
+  // The clocks of processes may differ.
+  const updateTime = Math.max(draft.createTime, preset.updateTime)
+  return {
+    preset: { ...preset, designatedVersionId: draft.versionId, updateTime },
+    version: toRow(presetVersions.columns, { ...draft, presetId, version: (before?.version ?? 0) + 1 }),
+  }
+}
+
+function newPreset(key: PresetKey, { presetId, versionId, creatorKeyId, createTime }: PresetDraft): PresetRow {
+  const times = { createTime, updateTime: createTime }
+  const made = { presetId, creatorKeyId, ...times, designatedVersionId: versionId }
+  return toRow(presets.columns, { ...key, name: key.slug, status: Status.ACTIVE, ...made })
+}
