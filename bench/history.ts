@@ -3,6 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -70,7 +72,7 @@ async function filled(count: number): Promise<string> {
     )
   }
   await store.commitStaged(staged, (now, newId, seq) => {
-    const location = { directory: '/project', projectId: 'global', subpath: '' }
+    const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
     const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
     return newSession({ id: 'ses_1', location, ...none }, now, newId, seq)
   })

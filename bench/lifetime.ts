@@ -1,10 +1,14 @@
 // How forking and removing a long session, and removing one with many children, affects others: how late other requests
 // are answered meanwhile, and how long the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages
 // N] [--children N]
+
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -43,19 +47,19 @@ try {
         Array.from({ length: Math.min(100, count - n) }, (_, i) => message(n + i)),
       )
     }
-    const location = { directory: project, projectId: 'global', subpath: '' }
+    const location = create(SessionLocationSchema, { directory: project, projectId: 'global', subpath: '' })
     const none = { agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
     await store.commitStaged(staged, (...made) =>
       newSession({ id: 'ses_long', title: 'Long', location, ...none }, ...made),
     )
-    const create = (id: string, parent: { readonly parentId?: string } = {}) =>
+    const add = (id: string, parent: { readonly parentId?: string } = {}) =>
       store.createSession({ workspace, sessionId: id }, (...made) =>
         newSession({ id, title: `Session ${id}`, location, ...none, ...parent }, ...made),
       )
-    await create('ses_parent')
+    await add('ses_parent')
     for (let n = 0; n < children; n += TOGETHER) {
       await Promise.all(
-        Array.from({ length: TOGETHER }, (_, i) => create(`ses_child${n + i}`, { parentId: 'ses_parent' })),
+        Array.from({ length: TOGETHER }, (_, i) => add(`ses_child${n + i}`, { parentId: 'ses_parent' })),
       )
     }
   }
@@ -125,7 +129,7 @@ function message(n: number): Message {
     attempt: 1,
     finish: 'stop',
     rawFinish: undefined,
-    model: { providerId: 'portico', modelId: 'echo', variant: '' },
+    model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
     parts: [
       { type: 'text', text },
       { type: 'text', text },

@@ -59,7 +59,7 @@ async function fill(path: string, count: number): Promise<void> {
   )
   for (let i = 0; i * STEPS_OF_A_SESSION < count; i++) session.run(i + 1, W, `ses_${i}`, `p${i % 10}`, i)
   const insert = file.prepare('INSERT INTO activity VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const model = JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' })
+  const model = JSON.stringify({ providerId: 'portico', modelId: 'echo' })
   const tokens = JSON.stringify({ input: 1_000, output: 200, reasoning: 50, cacheRead: 5_000, cacheWrite: 100 })
   for (let i = 0; i < count; i++) {
     const calls = JSON.stringify([

@@ -5,7 +5,7 @@ export const W = 'wrk_0123456789abcdefghij'
 
 const SECOND_MS = 1_000
 const TOKENS = JSON.stringify({ input: 100, output: 100, reasoning: 0, cacheRead: 0, cacheWrite: 0 })
-const MODEL = JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' })
+const MODEL = JSON.stringify({ providerId: 'portico', modelId: 'echo' })
 
 /** This many sessions, a second apart, the oldest first. */
 export function* someSessions(count: number): Generator<SessionRecord> {

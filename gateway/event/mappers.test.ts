@@ -31,7 +31,7 @@ const text = { messageId: 'msg_2', kind: PartRef_Kind.TEXT, ordinal: 1 }
 const reasoning = { messageId: 'msg_2', kind: PartRef_Kind.REASONING, ordinal: 0 }
 const input = { messageId: 'msg_2', kind: PartRef_Kind.TOOL_INPUT, ordinal: 2, callId: 'call_1', toolName: 'read' }
 
-const usage = { costNanos: 3_000_000_000n, tokens: { input: 1n, output: 2n } }
+const usage = { costNanos: 3_000_000_000n, tokens: { input: 1, output: 2 } }
 const usageJson = { cost: 3, tokens: { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } } }
 
 test('a listener also learns whether a session is busy, and its usage', () => {
@@ -118,7 +118,7 @@ test('each kind of event has its name and its data', () => {
   const location = { directory: '/other', projectId: 'global', subpath: 'a' }
   const locationJson = { location: { directory: '/other' }, projectID: 'global', subpath: 'a' }
   const synthetic = { text: 'Hi', description: 'D', metadata: { a: 1 } }
-  const tokens = { input: 1n, output: 2n }
+  const tokens = { input: 1, output: 2 }
   const request = {
     requestId: 'per_1',
     sessionId: 'ses_1',

@@ -124,7 +124,7 @@ test('a step shows each part, and each state of a tool call', () => {
     finish: 'tool-calls',
     rawFinish: 'tool_use',
     costNanos: 1_500_000n,
-    tokens: { input: 1n, output: 2n, reasoning: 3n, cacheRead: 4n, cacheWrite: 5n },
+    tokens: { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 },
     error: { type: 'provider.internal', message: 'Bad', status: 502 },
     streamTime: at(1_250),
     completeTime: at(1_400),

@@ -10,7 +10,7 @@ export const modelRef = z
   .meta({ id: 'Model.Ref', description: 'Identifies a model; without a variant, the default one' })
 
 export function toModelRef(model: z.output<typeof modelRef>): MessageInitShape<typeof ModelRefSchema> {
-  return { modelId: model.id, providerId: model.providerID, variant: model.variant ?? undefined }
+  return { modelId: model.id, providerId: model.providerID, variant: model.variant || undefined }
 }
 
 export function fromModelRef(model: ModelRef): JsonOf<typeof modelRef>

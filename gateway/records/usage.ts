@@ -29,9 +29,9 @@ export function toCost(dollars: number): bigint {
 
 export function fromTokenUsage(usage: TokenUsage | undefined): JsonOf<typeof tokenUsage> {
   return {
-    input: Number(usage?.input ?? 0),
-    output: Number(usage?.output ?? 0),
-    reasoning: Number(usage?.reasoning ?? 0),
-    cache: { read: Number(usage?.cacheRead ?? 0), write: Number(usage?.cacheWrite ?? 0) },
+    input: usage?.input ?? 0,
+    output: usage?.output ?? 0,
+    reasoning: usage?.reasoning ?? 0,
+    cache: { read: usage?.cacheRead ?? 0, write: usage?.cacheWrite ?? 0 },
   }
 }

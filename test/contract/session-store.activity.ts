@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
@@ -56,7 +58,7 @@ export function activityCases(test: StoreTest): void {
       tokens: TOKENS,
       costNanos: 12n,
       calls,
-      model: JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' }),
+      model: JSON.stringify({ modelId: 'echo', providerId: 'portico' }),
     })
     assert.deepEqual((await read(store, { calls: false }))[1]?.calls, [])
     assert.deepEqual(await read(store, {}, OTHER), [])
@@ -121,7 +123,7 @@ export function activityCases(test: StoreTest): void {
   })
 
   test('children and roots are known, and a project has what is its own now', async ({ store }) => {
-    const location = { directory: '/other', projectId: 'prj_2', subpath: '' }
+    const location = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: '' })
     await store.createSession(W, newSession('ses_1'))
     await store.createSession(W, newSession('ses_2', { location }), 'ses_1')
     for (const sessionId of ['ses_1', 'ses_2']) {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
 import fc from 'fast-check'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { admission, get, listed, newSession, type StoreFixture, type StoreTest, W } from './session-store.support.ts'
@@ -130,7 +132,11 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
     if (i % 3 === 0) clock.advance(1)
     const title = i % 11 === 0 ? undefined : `${WORDS[i % 7]} ${WORDS[(i * 5) % 7]} ${i % 13}`
     const projectId = PROJECTS[i % 2] as string
-    const location = { directory: DIRECTORIES[i % 3] as string, projectId, subpath: SUBPATHS[(i >> 2) % 3] as string }
+    const location = create(SessionLocationSchema, {
+      directory: DIRECTORIES[i % 3] as string,
+      projectId,
+      subpath: SUBPATHS[(i >> 2) % 3] as string,
+    })
     made.push(store.createSession(W, newSession(`ses_${i}`, { title, location }), i % 5 === 4 ? 'ses_7' : undefined))
   }
   await Promise.all(made)

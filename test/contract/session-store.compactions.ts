@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
@@ -97,8 +100,8 @@ export function compactionCases(test: StoreTest): void {
     )
     const again = await store.beginStep(lease, undefined, { full: true })
     assert.ok(again.next?.type === 'compaction')
-    const tokens = { input: 1, output: 2, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
-    const model = { providerId: 'p', modelId: 'm', variant: '' }
+    const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 0, cacheRead: 0, cacheWrite: 0 })
+    const model = create(ModelRefSchema, { providerId: 'p', modelId: 'm' })
     const before = await get(store)
     await store.finishCompaction(lease, again.next.message, { text: 'All', model, costNanos: 5n, tokens })
     const after = await get(store)

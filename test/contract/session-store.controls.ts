@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -17,8 +19,8 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-const there = { directory: '/other', projectId: 'prj_2', subpath: 'a/b' }
-const here = { directory: '/project', projectId: 'prj_1', subpath: '' }
+const there = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a/b' })
+const here = create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' })
 
 /** Synthetic texts and moves: how they enter the conversation. */
 export function controlCases(test: StoreTest): void {
@@ -45,7 +47,14 @@ export function controlCases(test: StoreTest): void {
     const [enqueued] = await eventsOf(store, 1, () => store.moveSession(W, moveAdmission('msg_1', { move: there })))
     assert.deepEqual(plain(enqueued?.data), {
       type: 'inbox-enqueued',
-      item: { type: 'move', id: 'msg_1', sessionId: 'ses_1', move: there, delivery: 'steer', timeCreated: clock.now() },
+      item: {
+        type: 'move',
+        id: 'msg_1',
+        sessionId: 'ses_1',
+        move: plain(there),
+        delivery: 'steer',
+        timeCreated: clock.now(),
+      },
     })
     assert.deepEqual((await get(store)).location, here)
     clock.advance(5)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -31,7 +33,7 @@ export function inboxItemCases(test: StoreTest): void {
     const { store, clock } = fixture
     await begin(fixture)
     const synthetic = { text: 'A build failed', description: 'CI', metadata: { $a: { 'b.c': [1] } } }
-    const move = { directory: '/other', projectId: 'prj_2', subpath: 'a' }
+    const move = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a' })
     await admit(store, 'queue', 'msg_1')
     await store.admitSynthetic(W, syntheticAdmission('msg_2', synthetic))
     await store.moveSession(W, moveAdmission('msg_3', { move, delivery: 'queue' }))
@@ -43,7 +45,7 @@ export function inboxItemCases(test: StoreTest): void {
       [
         { type: 'prompt', id: 'msg_1', ...base, delivery: 'queue', prompt: plain(admission('msg_1').prompt) },
         { type: 'synthetic', id: 'msg_2', ...base, delivery: 'steer', synthetic },
-        { type: 'move', id: 'msg_3', ...base, delivery: 'queue', move },
+        { type: 'move', id: 'msg_3', ...base, delivery: 'queue', move: plain(move) },
         { type: 'prompt', id: 'msg_4', ...base, delivery: 'steer', prompt: plain(admission('msg_4').prompt) },
       ].map((item) => [item, admitter]),
     )

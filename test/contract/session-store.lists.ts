@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -41,7 +43,9 @@ export function listCases(test: StoreTest): void {
   })
 
   test('filters are exact and work together', async ({ store }) => {
-    const at = (directory: string, projectId: string, subpath = '') => ({ location: { directory, projectId, subpath } })
+    const at = (directory: string, projectId: string, subpath = '') => ({
+      location: create(SessionLocationSchema, { directory, projectId, subpath }),
+    })
     await store.createSession(W, newSession('ses_a', at('/a', 'p1')))
     await store.createSession(W, newSession('ses_b', at('/a/b', 'p1', 'b')), 'ses_a')
     await store.createSession(W, newSession('ses_c', at('/c', 'p2')))

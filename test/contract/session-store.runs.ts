@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
@@ -18,7 +20,7 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-const TOKENS = { input: 10, output: 5, reasoning: 3, cacheRead: 2, cacheWrite: 1 }
+const TOKENS = create(TokenUsageSchema, { input: 10, output: 5, reasoning: 3, cacheRead: 2, cacheWrite: 1 })
 
 /** Steps and the end of a run. */
 export function runCases(test: StoreTest): void {
@@ -84,7 +86,7 @@ export function runCases(test: StoreTest): void {
       store.recordStep(lease, { message: assistant('msg_next'), events: [failed], usage: more }),
     )
     assert.deepEqual(plain(event?.data), plain({ ...ended, ...usage, sessionUsage: usage }))
-    const tokens = { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 }
+    const tokens = create(TokenUsageSchema, { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 })
     const sessionUsage = { costNanos: costNanos + 2n, tokens }
     assert.deepEqual(plain(second?.data), plain({ ...failed, sessionUsage }))
     const session = await get(store)
@@ -108,7 +110,7 @@ export function runCases(test: StoreTest): void {
       id: '',
       type: 'idle',
       outcome: 'failed',
-      error,
+      error: plain(error),
       timeCreated: clock.now(),
     })
     const session = await get(store)
@@ -210,7 +212,7 @@ export function runCases(test: StoreTest): void {
     clock.advance(8)
     const events = await eventsOf(store, 4, () => store.settleAborted(lease))
     const { costNanos, tokens } = await get(store)
-    assert.deepEqual([costNanos, plain(tokens)], [7n, TOKENS])
+    assert.deepEqual([costNanos, tokens], [7n, TOKENS])
     assert.deepEqual(
       events.map(({ data }) => [
         data.type,

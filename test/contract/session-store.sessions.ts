@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
@@ -14,7 +16,7 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-const MODEL = { providerId: 'portico', modelId: 'echo', variant: '' }
+const MODEL = create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' })
 
 /** Creating, reading, listing and selecting. */
 export function sessionCases(test: StoreTest): void {
@@ -123,11 +125,11 @@ export function sessionCases(test: StoreTest): void {
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'default' })
     assert.equal((await get(store)).timeUpdated, timeUpdated)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'high' })
-    const written = (await messages(store)).map(({ message }) => plain({ ...message, id: '', timeCreated: 0 }))
+    const written = (await messages(store)).map(({ message }) => ({ ...plain(message), id: '', timeCreated: 0 }))
     const base = { id: '', timeCreated: 0, type: 'model-switched' }
     assert.deepEqual(written, [
-      { ...base, model: MODEL },
-      { ...base, model: { ...MODEL, variant: 'high' }, previous: MODEL },
+      { ...base, model: plain(MODEL) },
+      { ...base, model: plain({ ...MODEL, variant: 'high' }), previous: plain(MODEL) },
     ])
   })
 }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import type {
   AssistantMessage,
@@ -62,7 +65,7 @@ export function newSession(id = 'ses_1', changes: Partial<NewSession> = {}): New
     title: undefined,
     agent: undefined,
     model: undefined,
-    location: { directory: '/project', projectId: 'prj_1', subpath: '' },
+    location: create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' }),
     metadata: undefined,
     permissions: undefined,
     ...changes,
@@ -93,7 +96,11 @@ export function syntheticAdmission(
 
 export function moveAdmission(id: string, changes: Partial<MoveAdmission> = {}): InSession<MoveAdmission> {
   const { prompt: _, ...rest } = admission(id)
-  return { ...rest, move: { directory: '/project', projectId: 'prj_1', subpath: '' }, ...changes }
+  return {
+    ...rest,
+    move: create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' }),
+    ...changes,
+  }
 }
 
 /** Admits inputs of one delivery, one after the other. */
@@ -122,7 +129,7 @@ export function assistant(id: string, changes: Partial<AssistantMessage> = {}): 
     id,
     timeCreated: 1_800_000_000_000,
     agent: 'build',
-    model: { providerId: 'portico', modelId: 'echo', variant: '' },
+    model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
     parts: [],
     attempt: 1,
     finish: undefined,
@@ -201,11 +208,11 @@ export function names(items: readonly { readonly message: Message }[]): string[]
   return items.map(({ message: { id, type } }) => (['user', 'assistant', 'synthetic'].includes(type) ? id : type))
 }
 
-/** Without undefined members, as values come back from a store. */
+/** Without undefined members, as values come back from a store, and without the names of their types. */
 export function plain<T>(value: T): T {
   if (Array.isArray(value)) return value.map(plain) as T
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined)
+  const entries = Object.entries(value).filter(([name, member]) => name !== '$typeName' && member !== undefined)
   return Object.fromEntries(entries.map(([key, member]) => [key, plain(member)])) as T
 }
 

@@ -3,6 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -28,7 +30,7 @@ async function fill(data: string, directory: string): Promise<void> {
       some.map((i) => ({ type: 'user', id: `msg_long${i}`, timeCreated: 1, prompt })),
     )
   }
-  const location = { directory, projectId: 'global', subpath: '' }
+  const location = create(SessionLocationSchema, { directory, projectId: 'global', subpath: '' })
   const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
   await store.commitStaged(staged, (...made) => newSession({ id: 'ses_long', location, ...none }, ...made))
 }

@@ -1,11 +1,13 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   type BlobRef,
+  ModelRefSchema,
   type ToolContent,
   ToolContentSchema,
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
+import { SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -22,20 +24,20 @@ export function fileResult(
 /** Messages of every kind, with every member, as the session service has them; `blob` is the content of each file. */
 export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
   const head = (n: number) => ({ id: `msg_every_${n}`, timeCreated: 1_000 + n, metadata: { note: `n${n}` } })
-  const model = { providerId: 'acme', modelId: 'large', variant: 'high' }
+  const model = create(ModelRefSchema, { providerId: 'acme', modelId: 'large', variant: 'high' })
   const error = create(StructuredErrorSchema, {
     type: 'provider.internal',
     message: 'It broke',
     status: 502,
     responseBody: '{"oops":true}',
   })
-  const tokens = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
+  const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
   const mention = { start: 0, end: 5, text: '@file' }
   const tool = { type: 'tool', name: 'bash', rawInput: '', input: { command: 'ls' }, metadata: { exit: 0 } } as const
   const times = { timeCreated: 2_000, timeRan: 2_001, timeCompleted: 2_002 }
   const [here, there] = [
-    { directory: '/here', projectId: 'p1', subpath: 'a' },
-    { directory: '/there', projectId: 'p2', subpath: '' },
+    create(SessionLocationSchema, { directory: '/here', projectId: 'p1', subpath: 'a' }),
+    create(SessionLocationSchema, { directory: '/there', projectId: 'p2', subpath: '' }),
   ]
   const { metadata, ...first } = head(1)
   const { metadata: _, ...third } = head(3)
@@ -159,7 +161,12 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
     },
     { ...head(8), type: 'compaction', status: 'failed', manual: false, error, tokens },
     { ...head(9), type: 'agent-switched', agent: 'plan', previous: 'build' },
-    { ...head(10), type: 'model-switched', model, previous: { ...model, variant: '' } },
+    {
+      ...head(10),
+      type: 'model-switched',
+      model,
+      previous: create(ModelRefSchema, { providerId: 'acme', modelId: 'large' }),
+    },
     { ...head(11), type: 'location-switched', location: here, previous: there },
     { ...head(12), type: 'location-switched', location: here, previous: undefined },
     { ...head(13), type: 'idle', outcome: 'failed', error },

@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { create } from '@bufbuild/protobuf'
 import type { CallOptions, Client } from '@connectrpc/connect'
 import { pino } from 'pino'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasons } from '#services/catalog/reasons.ts'
 import { openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
@@ -124,7 +126,7 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
       if (directory === '/file') {
         throw ofCatalog(new Rejection('LOCATION_INVALID', { directory, problem: 'it is not a directory' }))
       }
-      return { directory, projectId: 'global', subpath: '' }
+      return create(SessionLocationSchema, { directory, projectId: 'global', subpath: '' })
     },
     async getSkill(_, directory, id) {
       if (id === 'nobody') throw ofCatalog(new Rejection('SKILL_NOT_FOUND', { skill_id: id }))

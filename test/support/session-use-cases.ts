@@ -1,3 +1,4 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
@@ -25,7 +26,7 @@ import type {
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
-import type { ModelRef, NewSession, Outcome, Session } from '#services/session/domain/session.ts'
+import type { NewSession, Outcome, Session } from '#services/session/domain/session.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'

@@ -39,13 +39,6 @@ export function toNanos(dollars: number | undefined): bigint | undefined {
   return dollars === undefined ? undefined : BigInt(Math.round(dollars * 1e9))
 }
 
-export function toTokens(usage: z.output<typeof tokenUsage>): MessageInitShape<typeof TokenUsageSchema> {
-  const { input, output, reasoning, cache } = usage
-  return {
-    input: BigInt(input),
-    output: BigInt(output),
-    reasoning: BigInt(reasoning),
-    cacheRead: BigInt(cache.read),
-    cacheWrite: BigInt(cache.write),
-  }
+export function toTokens({ cache, ...usage }: z.output<typeof tokenUsage>): MessageInitShape<typeof TokenUsageSchema> {
+  return { ...usage, cacheRead: cache.read, cacheWrite: cache.write }
 }

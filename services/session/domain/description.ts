@@ -1,8 +1,8 @@
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { withTotals } from './event.ts'
 import type { PermissionRule } from './permission/permission.ts'
 import type { Revision } from './revision.ts'
-import type { TokenUsage } from './session.ts'
 import { FIRST_INPUT } from './session-state.ts'
 
 /** A client's changes to the description of a session; undefined members stay as they are. */

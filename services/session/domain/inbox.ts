@@ -1,5 +1,5 @@
+import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import type { Prompt, SyntheticText } from './message.ts'
-import type { SessionLocation } from './session.ts'
 
 /** When an admitted input enters the conversation: at the next step boundary, or when the session is idle. */
 export type Delivery = 'steer' | 'queue'

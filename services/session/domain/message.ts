@@ -1,5 +1,6 @@
-import type { BlobRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { BlobRef, ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { SessionLocation, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Prompt, SyntheticText } from './message/content.ts'
 import {
@@ -11,7 +12,7 @@ import {
   summarizes,
 } from './message/imported.ts'
 import type { AssistantPart } from './message/parts.ts'
-import type { ModelRef, Outcome, SessionLocation, TokenUsage } from './session.ts'
+import type { Outcome } from './session.ts'
 
 export type * from './message/content.ts'
 export type * from './message/imported.ts'

@@ -1,4 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
@@ -6,7 +7,7 @@ import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
 import type { AssistantMessage } from './message.ts'
 import type { Revision } from './revision.ts'
-import type { Outcome, TokenUsage } from './session.ts'
+import type { Outcome } from './session.ts'
 
 /**
  * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then

@@ -1,5 +1,5 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Revision } from './revision.ts'
-import type { ModelRef } from './session.ts'
 
 /** Selects another agent. Whether it exists is only checked when it runs. */
 export function selectAgent(revision: Revision, agent: string): void {

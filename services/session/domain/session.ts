@@ -1,23 +1,10 @@
+import { create } from '@bufbuild/protobuf'
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type SessionLocation, type TokenUsage, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
 
-/** Names a model; `variant` is empty for the default one, as it is stored. */
-export interface ModelRef {
-  readonly providerId: string
-  readonly modelId: string
-  readonly variant: string
-}
-
-/** Tokens by kind; `input` is what was not cached, `output` leaves out reasoning. */
-export interface TokenUsage {
-  readonly input: number
-  readonly output: number
-  readonly reasoning: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-}
-
-export const NO_TOKENS: TokenUsage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+export const NO_TOKENS = create(TokenUsageSchema)
 
 /** Most that a session, or one message, costs in nano-dollars, as in the ledger: totals of a session end there. */
 export const MOST_COST_NANOS = 10n ** 16n
@@ -26,13 +13,13 @@ export const MOST_TOKENS = 1_000_000_000_000
 
 /** The sum of two usages; none of its counts is above `most`. */
 export function addTokens(a: TokenUsage, b: TokenUsage, most: number): TokenUsage {
-  return {
+  return create(TokenUsageSchema, {
     input: Math.min(a.input + b.input, most),
     output: Math.min(a.output + b.output, most),
     reasoning: Math.min(a.reasoning + b.reasoning, most),
     cacheRead: Math.min(a.cacheRead + b.cacheRead, most),
     cacheWrite: Math.min(a.cacheWrite + b.cacheWrite, most),
-  }
+  })
 }
 
 /** The sum of two costs, which is not above `most`. */
@@ -43,13 +30,6 @@ export function addCost(a: bigint, b: bigint, most: bigint): bigint {
 
 /** How a run ended. */
 export type Outcome = 'succeeded' | 'failed' | 'interrupted'
-
-/** Where a session works, as the catalog resolved it. */
-export interface SessionLocation {
-  readonly directory: string
-  readonly projectId: string
-  readonly subpath: string
-}
 
 /** Where the copied history of a fork ends. */
 export interface ForkOrigin {

@@ -1,4 +1,5 @@
 import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type {
   Agent,
@@ -10,7 +11,6 @@ import type {
   ToolRequest,
 } from '../domain/agent.ts'
 import type { Delivery } from '../domain/inbox.ts'
-import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
 

@@ -1,6 +1,6 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { ModelRef } from '../domain/session.ts'
 import type { PeerCall } from './peer-call.ts'
 
 /** The inference service. Rejects with the reasons of inference_service.proto, and with PEER_UNAVAILABLE. */

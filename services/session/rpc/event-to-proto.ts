@@ -22,14 +22,7 @@ import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
 import { itemToProto, syntheticToProto } from './message-to-proto.ts'
 import { permissionRequestToProto } from './permissions.ts'
-import {
-  forkToProto,
-  locationToProto,
-  modelToProto,
-  rulesToProto,
-  sessionToProto,
-  tokensToProto,
-} from './session-to-proto.ts'
+import { forkToProto, rulesToProto, sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -71,7 +64,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       const { model, previous } = data
       return {
         case: 'modelSelected',
-        value: { model: modelToProto(model), previous: previous && modelToProto(previous) },
+        value: { model, previous },
       }
     }
     case 'inbox-enqueued':
@@ -87,7 +80,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'synthetic-added':
       return { case: 'syntheticAdded', value: { synthetic: syntheticToProto(data.synthetic) } }
     case 'session-moved':
-      return { case: 'sessionMoved', value: { location: locationToProto(data.location) } }
+      return { case: 'sessionMoved', value: { location: data.location } }
     case 'execution-started':
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
@@ -125,13 +118,13 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
   switch (data.type) {
     case 'step-started': {
       const { messageId, agent, model } = data
-      return { case: 'stepStarted', value: { messageId, agent, model: modelToProto(model) } }
+      return { case: 'stepStarted', value: { messageId, agent, model } }
     }
     case 'step-streamed':
       return { case: 'stepStreamed', value: { messageId: data.messageId } }
     case 'step-ended': {
       const { messageId, finish, rawFinish, costNanos, tokens } = data
-      const used = { costNanos, tokens: tokensToProto(tokens), sessionUsage: usageToProto(data.sessionUsage) }
+      const used = { costNanos, tokens, sessionUsage: usageToProto(data.sessionUsage) }
       return { case: 'stepEnded', value: { messageId, finish, rawFinish, ...used } }
     }
     case 'step-failed': {
@@ -224,7 +217,7 @@ type DescriptionType =
   | 'usage-recorded'
 
 function usageToProto(usage: Usage | undefined): MessageInitShape<typeof SessionUsageSchema> | undefined {
-  return usage && { costNanos: usage.costNanos, tokens: tokensToProto(usage.tokens) }
+  return usage && { costNanos: usage.costNanos, tokens: usage.tokens }
 }
 
 /**
@@ -242,7 +235,7 @@ export function descriptionToProto(data: Extract<DurableEventData, { type: Descr
       return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
     case 'usage-recorded': {
       const { purpose: source, costNanos, tokens, sessionUsage } = data
-      const used = { costNanos, tokens: tokensToProto(tokens), sessionUsage: usageToProto(sessionUsage) }
+      const used = { costNanos, tokens, sessionUsage: usageToProto(sessionUsage) }
       return { case: 'usageRecorded', value: { source, ...used } }
     }
   }

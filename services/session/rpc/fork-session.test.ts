@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { assistant } from '#test/contract/session-store.support.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
@@ -18,7 +20,7 @@ forEachTransport((name, connect) => {
     const lease = await store.acquireLease('owner', 60_000)
     assert.ok(lease)
     await store.promote(lease, 'idle')
-    const tokens = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
+    const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
     const done = assistant('msg_done', { parts: [{ type: 'text', text: 'Done.' }], timeCompleted: 5, finish: 'stop' })
     await store.recordStep(lease, { message: done, events: [], usage: { costNanos: 7n, tokens } })
     await store.recordStep(lease, { message: assistant('msg_open'), events: [] })
@@ -30,7 +32,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([id, title, agent, metadata], ['ses_b', 'Lexer (fork #1)', 'plan', { a: 1 }])
     assert.deepEqual(
       [costNanos, session.tokens?.input, parentId, outcome, idleTime],
-      [0n, 0n, undefined, undefined, undefined],
+      [0n, 0, undefined, undefined, undefined],
     )
     assert.deepEqual([fork?.sessionId, fork?.messageId, fork?.through], [sessionId, 'msg_open', true])
     assert.notDeepEqual(session.createTime, source?.createTime)

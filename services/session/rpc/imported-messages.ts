@@ -1,5 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import { type BlobRef, type ToolFile, ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type BlobRef, type ModelRef, type ToolFile, ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   AssistantMessageSchema,
   AssistantToolSchema,
@@ -8,28 +8,17 @@ import {
   type ShellCommand,
   type AssistantMessage as StepMessage,
 } from '#gen/portico/session/v1/message_pb.js'
-import {
-  type FileAttachment,
-  FileAttachmentSchema,
-  type SessionLocation as LocationMessage,
-  type TokenUsage as TokensMessage,
-} from '#gen/portico/session/v1/session_pb.js'
+import { type FileAttachment, FileAttachmentSchema, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type AssistantMessage, type Finish, isSettled, type Message } from '../domain/message.ts'
-import {
-  MOST_COST_NANOS,
-  MOST_TOKENS,
-  type ModelRef,
-  type SessionLocation,
-  type TokenUsage,
-} from '../domain/session.ts'
+import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
 import { partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
 import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
-import { parseMessageId, parseModel } from './parse.ts'
+import { checkModel, parseMessageId } from './parse.ts'
 
 /** Keeps the content of a file. */
 export type KeepContent = (data: Uint8Array) => Promise<BlobRef>
@@ -122,14 +111,13 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
     }
     case 'modelSwitched': {
       const { model, previous } = kind.value
-      const before = previous === undefined ? undefined : parseModel(previous)
-      return { ...head, type: 'model-switched', model: requireModel(model), previous: before }
+      if (previous !== undefined) checkModel(previous)
+      return { ...head, type: 'model-switched', model: requireModel(model), previous }
     }
     case 'locationSwitched': {
       const { location, previous } = kind.value
       check(location !== undefined, 'location', 'is required')
-      const before = previous && locationFromProto(previous)
-      return { ...head, type: 'location-switched', location: locationFromProto(location), previous: before }
+      return { ...head, type: 'location-switched', location, previous }
     }
     case 'idle': {
       const outcome = outcomes.fromProto(kind.value.outcome)
@@ -157,6 +145,7 @@ type Headless<T extends Message['type']> = Omit<Extract<Message, { type: T }>, '
 
 function stepFromProto(step: StepMessage): Headless<'assistant'> {
   const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
+  if (tokens !== undefined) checkTokens(tokens)
   return {
     type: 'assistant',
     agent,
@@ -166,7 +155,7 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
     finish: finish as Finish | undefined,
     rawFinish,
     costNanos: costFromProto(costNanos),
-    tokens: tokens && tokensFromProto(tokens),
+    tokens,
     error,
     retry: retryFromProto(retry),
     timeStreamed: timeFromProto(step.streamTime),
@@ -213,6 +202,8 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
   const { manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = compaction
   const status = compactionStatuses.fromProto(compaction.status)
   check(status !== undefined, 'status', 'is required')
+  if (model !== undefined) checkModel(model)
+  if (tokens !== undefined) checkTokens(tokens)
   return {
     type: 'compaction',
     status,
@@ -221,20 +212,17 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
     recent,
     providerState,
     providerContext,
-    model: model && parseModel(model),
+    model,
     costNanos: costFromProto(costNanos),
-    tokens: tokens && tokensFromProto(tokens),
+    tokens,
     error,
   }
 }
 
 function requireModel(model: StepMessage['model']): ModelRef {
   check(model !== undefined, 'model', 'is required')
-  return parseModel(model)
-}
-
-function locationFromProto({ directory, projectId, subpath }: LocationMessage): SessionLocation {
-  return { directory, projectId, subpath }
+  checkModel(model)
+  return model
 }
 
 /** A cost in nano-dollars. Rejects with REQUEST_INVALID when nothing can have cost that. */
@@ -244,18 +232,12 @@ export function costFromProto<T extends bigint | undefined>(nanos: T): T {
   return nanos
 }
 
-/** Token counts. Rejects with REQUEST_INVALID when nothing can have used them. */
-export function tokensFromProto(tokens: TokensMessage): TokenUsage {
-  const { input, output, reasoning, cacheRead, cacheWrite } = tokens
-  const possible = [input, output, reasoning, cacheRead, cacheWrite].every((n) => n >= 0n && n <= BigInt(MOST_TOKENS))
+/** Rejects with REQUEST_INVALID when nothing can have used so many tokens. */
+export function checkTokens({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage): void {
+  const possible = [input, output, reasoning, cacheRead, cacheWrite].every(
+    (count) => Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS,
+  )
   check(possible, 'tokens', `must be from 0 to ${MOST_TOKENS} of each kind`)
-  return {
-    input: Number(input),
-    output: Number(output),
-    reasoning: Number(reasoning),
-    cacheRead: Number(cacheRead),
-    cacheWrite: Number(cacheWrite),
-  }
 }
 
 /** A required time. */

@@ -36,7 +36,6 @@ import type {
 } from '../domain/message.ts'
 import { type BlobContents, sourceOf, withContent } from './blob-contents.ts'
 import { deliveries, outcomes } from './enums.ts'
-import { locationToProto, modelToProto, tokensToProto } from './session-to-proto.ts'
 
 /** How far a command is. */
 export const shellStatuses = enumTable({
@@ -77,7 +76,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       const { model, previous } = message
       return {
         case: 'modelSwitched',
-        value: { model: modelToProto(model), previous: previous && modelToProto(previous) },
+        value: { model, previous },
       }
     }
     case 'synthetic':
@@ -85,8 +84,8 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     case 'location-switched': {
       const { location, previous } = message
       const value = {
-        location: locationToProto(location),
-        previous: previous && locationToProto(previous),
+        location,
+        previous,
       }
       return { case: 'locationSwitched', value }
     }
@@ -112,14 +111,14 @@ function assistantToProto(
   const { costNanos, tokens, error, retry, timeStreamed, timeCompleted, snapshot, providerState } = message
   return {
     agent: message.agent,
-    model: modelToProto(message.model),
+    model: message.model,
     parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
     finish: message.finish,
     rawFinish: message.rawFinish,
     costNanos,
     providerState,
     snapshot: snapshot && { ...snapshot, files: [...snapshot.files] },
-    tokens: tokens && tokensToProto(tokens),
+    tokens,
     error,
     streamTime: setTime(timeStreamed),
     completeTime: setTime(timeCompleted),
@@ -149,8 +148,8 @@ function compactionToProto(message: CompactionMessage): MessageInitShape<typeof 
     providerState,
     providerContext,
     costNanos,
-    model: model && modelToProto(model),
-    tokens: tokens && tokensToProto(tokens),
+    model,
+    tokens,
     error,
   }
 }
@@ -281,7 +280,7 @@ function payloadToProto(item: InboxItem, blobs: BlobContents): NonNullable<ItemI
     case 'synthetic':
       return { case: 'synthetic', value: syntheticToProto(item.synthetic) }
     case 'move':
-      return { case: 'move', value: locationToProto(item.move) }
+      return { case: 'move', value: item.move }
     case 'compaction':
       return { case: 'compaction', value: {} }
   }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type BlobRef, ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { AssistantTool_State } from '#gen/portico/session/v1/message_pb.js'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { fileResult } from '#test/support/every-message.ts'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -15,7 +16,7 @@ import { structuredError } from '../domain/structured-error.ts'
 
 const sessionId = 'ses_a'
 const T = Date.UTC(2026, 0, 1)
-const model = { providerId: 'portico', modelId: 'echo', variant: '' }
+const model = create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' })
 
 /** A session in which everything that a message can be has happened. */
 async function withHistory(connect: Connect): Promise<SessionRpc> {
@@ -34,7 +35,7 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
   return service
 }
 
-const NONE = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
+const NONE = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
 
 function step(blob: BlobRef): AssistantMessage {
   const times = { timeCreated: T, timeRan: T + 1, timeCompleted: T + 2 }
@@ -96,7 +97,7 @@ forEachTransport((name, connect) => {
     const { value } = assistant
     assert.deepEqual(
       [value.finish, value.rawFinish, value.costNanos, value.tokens?.cacheWrite],
-      ['tool-calls', 'raw', 5n, 5n],
+      ['tool-calls', 'raw', 5n, 5],
     )
     assert.ok(value.completeTime && timestampMs(value.completeTime) === T + 3)
     const [reasoning, text, done, failed] = value.parts.map(({ part }) => part)

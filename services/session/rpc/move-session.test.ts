@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { Delivery, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -84,7 +85,7 @@ forEachTransport((name, connect) => {
   test(`a session at rest whose directory is gone moves at once (${name})`, async () => {
     for (const gone of ['/missing', '/file', '/forbidden']) {
       await using service = await openSessionRpc(connect)
-      const location = { directory: gone, projectId: 'prj', subpath: 'a' }
+      const location = create(SessionLocationSchema, { directory: gone, projectId: 'prj', subpath: 'a' })
       const given = {
         title: undefined,
         agent: undefined,

@@ -1,11 +1,12 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { MoveSessionRequestSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { moveSession as decideMove } from '../domain/inbox/move-session.ts'
 import type { TakenId } from '../domain/inbox.ts'
-import type { SessionLocation } from '../domain/session.ts'
 import type { SessionState } from '../domain/session-state.ts'
 import type { Catalog } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
@@ -58,7 +59,7 @@ function knownMove(
 ): SessionLocation | undefined {
   if (taken?.sessionId !== id) return undefined
   // It moved at once.
-  if (taken.input === undefined) return { directory, projectId, subpath }
+  if (taken.input === undefined) return create(SessionLocationSchema, { directory, projectId, subpath })
   const { item } = taken.input
   return item.type === 'move' ? item.move : undefined
 }

@@ -1,11 +1,10 @@
-import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type PermissionRuleset, PermissionRulesetSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { CreateSessionRequestSchema, Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { check, idParser, parseText } from '#shared/rpc/parse.ts'
 import type { PermissionRule } from '../domain/permission/permission.ts'
-import type { ModelRef } from '../domain/session.ts'
 import { effects, orders } from './enums.ts'
 
 const { most: MAX_METADATA_BYTES } = limitOf(SessionSchema.field.metadata)
@@ -46,12 +45,11 @@ export function parseAgentName(field: string, name: string): string {
   return parseText(field, name, MIN_AGENT_LENGTH, MAX_AGENT_LENGTH)
 }
 
-/** A model's name as it came; its parts have at most 256 characters, and only the variant may be missing. */
-export function parseModel({ providerId, modelId, variant = '' }: ModelRefMessage): ModelRef {
+/** Checks a model's name: its parts have at most 256 characters, and only the variant may be missing. */
+export function checkModel({ providerId, modelId, variant = '' }: ModelRef): void {
   const usable = (part: string): boolean => part.length > 0 && part.length <= MAX_MODEL_LENGTH
   const holds = usable(providerId) && usable(modelId) && variant.length <= MAX_MODEL_LENGTH
   check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
-  return { providerId, modelId, variant }
 }
 
 /** The rules of a session as they came; undefined when none were given. */

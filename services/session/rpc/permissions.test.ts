@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { PermissionReply, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
@@ -33,7 +34,7 @@ function requestOf(id: string, timeCreated: number): PermissionRequest {
 async function childOfRoot({ client, store, as }: SessionRpc): Promise<AcquiredLease> {
   await client.createSession({ sessionId: 'ses_root' }, as())
   const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
-  const location = { directory: '/project', projectId: 'global', subpath: '' }
+  const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
   const input = { ...child, location, metadata: undefined, permissions: undefined }
   await store.createSession('wrk_1', input, 'ses_root')
   await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, as())

@@ -1,16 +1,13 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type ForkOrigin as ForkOriginMessage,
   type PermissionRuleset,
   PermissionRulesetSchema,
-  type SessionLocationSchema,
   type Session as SessionMessage,
-  type TokenUsage as TokenUsageMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionRule } from '../domain/permission/permission.ts'
-import type { ForkOrigin, ModelRef, Session, SessionLocation, TokenUsage } from '../domain/session.ts'
+import type { ForkOrigin, Session } from '../domain/session.ts'
 import { effects, outcomes } from './enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
@@ -21,14 +18,14 @@ export function sessionToProto(session: Session): SessionMessage {
     sessionId: session.id,
     title: session.title,
     agent: session.agent,
-    model: model && modelToProto(model),
+    model,
     directory: session.location.directory,
     projectId: session.location.projectId,
     subpath: session.location.subpath,
     metadata: session.metadata,
     permissions: permissions && rulesToProto(permissions),
     costNanos: session.costNanos,
-    tokens: tokensToProto(session.tokens),
+    tokens: session.tokens,
     outcome: outcome && outcomes.toProto(outcome),
     createTime: timeToProto(session.timeCreated),
     updateTime: timeToProto(session.timeUpdated),
@@ -42,32 +39,6 @@ export function sessionToProto(session: Session): SessionMessage {
 
 export function forkToProto({ sessionId, boundary: { type, messageId } }: ForkOrigin): ForkOriginMessage {
   return { $typeName: 'portico.session.v1.ForkOrigin', sessionId, messageId, through: type === 'through' }
-}
-
-/** Token counts as other services see them. */
-export function tokensToProto({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage): TokenUsageMessage {
-  return {
-    $typeName: 'portico.session.v1.TokenUsage',
-    input: BigInt(input),
-    output: BigInt(output),
-    reasoning: BigInt(reasoning),
-    cacheRead: BigInt(cacheRead),
-    cacheWrite: BigInt(cacheWrite),
-  }
-}
-
-/** A model's name as other services see it. */
-export function modelToProto({ providerId, modelId, variant }: ModelRef): ModelRefMessage {
-  return { $typeName: 'portico.catalog.v1.ModelRef', providerId, modelId, variant: variant || undefined }
-}
-
-/** Where a session works, as other services see it. */
-export function locationToProto({
-  directory,
-  projectId,
-  subpath,
-}: SessionLocation): MessageInitShape<typeof SessionLocationSchema> {
-  return { directory, projectId, subpath }
 }
 
 function timeToProto(milliseconds: number): Timestamp {

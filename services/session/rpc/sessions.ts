@@ -29,11 +29,11 @@ import { pause } from '../run/pause.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import {
+  checkModel,
   parseAgentName,
   parseDirectory,
   parseMessageId,
   parseMetadata,
-  parseModel,
   parseOrder,
   parseRules,
   parseSessionId,
@@ -118,9 +118,8 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       }
       const sessions: SessionMessage[] = []
       for (const item of page.items) {
-        const shown = 'unreadable' in item ? item : toShown(item)
-        if ('unreadable' in shown) report(workspaceId, shown)
-        else sessions.push(shown)
+        if ('unreadable' in item) report(workspaceId, item)
+        else sessions.push(sessionToProto(item))
       }
       return {
         sessions,
@@ -158,8 +157,8 @@ export function sessionHandlers(dependencies: SessionDependencies) {
     async switchSessionModel({ sessionId, model }, context) {
       const { workspaceId } = principalOf(context)
       check(model !== undefined, 'model', 'must be set')
-      const selected = parseModel(model)
-      await store.revise({ workspace: workspaceId, sessionId }, nothing, (revision) => selectModel(revision, selected))
+      checkModel(model)
+      await store.revise({ workspace: workspaceId, sessionId }, nothing, (revision) => selectModel(revision, model))
       return {}
     },
     /** Creates a session from the history of another one. If the caller leaves, nothing of it remains. */
@@ -188,23 +187,15 @@ export function sessionHandlers(dependencies: SessionDependencies) {
 
 function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'location'> {
   const { title, agent, model } = request
+  if (model !== undefined) checkModel(model)
   return {
     id: parseSessionId(request.sessionId),
     // As with an update: a title is to be found.
     title: title === undefined || title === '' ? undefined : parseTitle(title),
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
-    model: model === undefined ? undefined : parseModel(model),
+    model,
     metadata: parseMetadata(request.metadata),
     permissions: parseRules(request.permissions),
-  }
-}
-
-/** What was stored may be JSON, but not that of a session. */
-function toShown(session: Session): SessionMessage | UnreadableSession {
-  try {
-    return sessionToProto(session)
-  } catch (unreadable) {
-    return { id: session.id, timeUpdated: session.timeUpdated, unreadable }
   }
 }
 

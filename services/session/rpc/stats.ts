@@ -14,7 +14,6 @@ import { Calendar } from '../domain/stats/calendar.ts'
 import { type CallCounts, Stats } from '../domain/stats/stats.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { toolDetails } from './enums.ts'
-import { modelToProto, tokensToProto } from './session-to-proto.ts'
 
 const checkRequest = checkLimits(GetSessionStatsRequestSchema)
 
@@ -68,13 +67,13 @@ export function statsToProto(
     childCount: stats.children,
     promptCount: stats.prompts,
     stepCount: steps,
-    tokens: tokensToProto(tokens),
+    tokens,
     costNanos,
     tools: detail === 'none' ? undefined : toolsToProto(stats, detail),
     streakCount: stats.streak,
     days: stats.days.map(({ date, steps }) => ({ date, stepCount: steps })),
     models: stats.models.map(({ model, steps, tokens, costNanos }) => {
-      return { model: modelToProto(model), stepCount: steps, tokens: tokensToProto(tokens), costNanos }
+      return { model, stepCount: steps, tokens, costNanos }
     }),
   }
 }

@@ -19,13 +19,13 @@ import { writeStaged } from '../run/lifetime/staged.ts'
 import { timeFromProto } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { outcomes } from './enums.ts'
-import { costFromProto, importedMessage, type KeepContent, requireTime, tokensFromProto } from './imported-messages.ts'
+import { checkTokens, costFromProto, importedMessage, type KeepContent, requireTime } from './imported-messages.ts'
 import { checkReadable, readContent, toMessage } from './message-stream.ts'
 import {
+  checkModel,
   parseAgentName,
   parseDirectory,
   parseMetadata,
-  parseModel,
   parseRules,
   parseSessionId,
   parseTitle,
@@ -149,7 +149,9 @@ async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
 /** The parts of an imported session that are stored. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
   check(given !== undefined, 'session', 'is required')
-  const { title, agent, model, parentId, costNanos, tokens } = given
+  const { title, agent, model, parentId, costNanos, tokens = NO_TOKENS } = given
+  if (model !== undefined) checkModel(model)
+  checkTokens(tokens)
   const timeIdle = timeFromProto(given.idleTime)
   const viewed = timeFromProto(given.viewTime)
   return {
@@ -157,11 +159,11 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     parentId: parentId === undefined ? undefined : parseSessionId(parentId),
     title: title === undefined ? undefined : parseTitle(title),
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
-    model: model === undefined ? undefined : parseModel(model),
+    model,
     metadata: parseMetadata(given.metadata),
     permissions: parseRules(given.permissions),
     costNanos: costFromProto(costNanos),
-    tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
+    tokens,
     // Only if its time is known.
     outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
     timeCreated: requireTime(given.createTime),

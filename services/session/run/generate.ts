@@ -3,6 +3,7 @@ import {
   Message_Role as Role,
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import type { Agent } from '../domain/agent.ts'
 import { shownOf } from '../domain/compaction/shown.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
@@ -10,7 +11,6 @@ import { generationRequest, textContent, turn } from '../domain/generation/gener
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
 import { blobsOf, type Message } from '../domain/message.ts'
-import type { SessionLocation } from '../domain/session.ts'
 import { CUT, type Failure, toFailure } from './failure.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'

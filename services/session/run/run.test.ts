@@ -43,12 +43,12 @@ test('a prompt is answered: events in order, deltas between the durable ones, me
     finish: 'stop',
     rawFinish: 'raw',
     costNanos: 7n,
-    tokens: { input: 8n, output: 4n, reasoning: 1n, cacheRead: 2n, cacheWrite: 0n },
+    tokens: { input: 8, output: 4, reasoning: 1, cacheRead: 2, cacheWrite: 0 },
   })
   assert.deepEqual(plain(idle?.kind), { case: 'idle', value: { outcome: Outcome.SUCCEEDED } })
   const { session } = await service.client.getSession({ sessionId: 'ses_1' }, asKey)
   assert.equal(session?.costNanos, 7n)
-  assert.deepEqual(plain(session?.tokens), { input: 8n, output: 4n, reasoning: 1n, cacheRead: 2n, cacheWrite: 0n })
+  assert.deepEqual(plain(session?.tokens), { input: 8, output: 4, reasoning: 1, cacheRead: 2, cacheWrite: 0 })
 })
 
 test('the key that admitted the prompt pays, and the step has the id of its request in the ledger', async () => {

@@ -211,7 +211,7 @@ export declare type PermissionRuleset = Message<"portico.session.v1.PermissionRu
 export declare const PermissionRulesetSchema: GenMessage<PermissionRuleset>;
 
 /**
- * Tokens by kind.
+ * Tokens by kind: whole numbers, at most 10^12 of a session or a message, and 2^53 of statistics.
  *
  * @generated from message portico.session.v1.TokenUsage
  */
@@ -219,35 +219,35 @@ export declare type TokenUsage = Message<"portico.session.v1.TokenUsage"> & {
   /**
    * Input that was not cached.
    *
-   * @generated from field: int64 input = 1;
+   * @generated from field: double input = 1;
    */
-  input: bigint;
+  input: number;
 
   /**
    * Output without reasoning.
    *
-   * @generated from field: int64 output = 2;
+   * @generated from field: double output = 2;
    */
-  output: bigint;
+  output: number;
 
   /**
-   * @generated from field: int64 reasoning = 3;
+   * @generated from field: double reasoning = 3;
    */
-  reasoning: bigint;
+  reasoning: number;
 
   /**
    * Input read from the cache.
    *
-   * @generated from field: int64 cache_read = 4;
+   * @generated from field: double cache_read = 4;
    */
-  cacheRead: bigint;
+  cacheRead: number;
 
   /**
    * Input written to the cache.
    *
-   * @generated from field: int64 cache_write = 5;
+   * @generated from field: double cache_write = 5;
    */
-  cacheWrite: bigint;
+  cacheWrite: number;
 };
 
 /**

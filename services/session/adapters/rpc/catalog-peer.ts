@@ -1,6 +1,8 @@
+import { create } from '@bufbuild/protobuf'
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
 import { Agent_Mode, type Agent as AgentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type {
   Agent,
   PinnedLocation,
@@ -11,7 +13,6 @@ import type {
   ToolDescription,
   ToolRequest,
 } from '#services/session/domain/agent.ts'
-import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -42,7 +43,7 @@ export class RpcCatalogPeer implements Catalog {
     const request = { directory, baseDirectory }
     const { location } = await unary(call, (options) => this.#client.resolveLocation(request, options))
     const { projectId, subpath, directory: resolved } = given(location)
-    return { directory: resolved, projectId, subpath }
+    return create(SessionLocationSchema, { directory: resolved, projectId, subpath })
   }
 
   async reloadLocations(call: PeerCall): Promise<void> {
@@ -73,7 +74,7 @@ export class RpcCatalogPeer implements Catalog {
   async listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]> {
     const { agents } = await unary(call, (options) => this.#client.listAgents({ ...location }, options))
     const callable = agents.filter(({ mode }) => mode === Agent_Mode.SUBAGENT || mode === Agent_Mode.ALL)
-    return callable.map(({ agentId, description, model }) => ({ id: agentId, description, model: toModel(model) }))
+    return callable.map(({ agentId, description, model }) => ({ id: agentId, description, model }))
   }
 
   async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
@@ -138,7 +139,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
   return {
     id: agentId,
     system,
-    model: toModel(model),
+    model,
     steps,
     permissions: permissions.map(({ action, resource, effect }) => {
       return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }
@@ -156,10 +157,6 @@ function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): 
 
 function time(name: keyof RequestTimeouts, value: unknown): RequestTimeouts {
   return typeof value === 'number' && value > 0 ? { [name]: Math.min(Math.ceil(value), MAX_MS) } : {}
-}
-
-function toModel(model: AgentMessage['model']): ModelRef | undefined {
-  return model && { providerId: model.providerId, modelId: model.modelId, variant: model.variant ?? '' }
 }
 
 function given<T>(value: T | undefined): T {

@@ -1,8 +1,9 @@
+import { create } from '@bufbuild/protobuf'
 import type { Client, Transport } from '@connectrpc/connect'
+import { type ModelRef, ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import { type GenerationEvent, InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { modelName } from '#services/session/domain/generation/generation.ts'
-import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -25,8 +26,8 @@ export class RpcInferencePeer implements Inference {
       const allowed = wanted === undefined ? [] : [modelName(wanted)]
       const { defaultModel, models } = await this.#client.listModels({ allowed }, options)
       const slash = defaultModel.indexOf('/')
-      const standard = { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1), variant: '' }
-      const model = wanted ?? standard
+      const names = { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1) }
+      const model = wanted ?? create(ModelRefSchema, names)
       const length = models.find(({ name }) => name === modelName(model))?.contextLength
       return { model, contextLength: length === undefined ? undefined : Number(length) }
     } catch (error) {

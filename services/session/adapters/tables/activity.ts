@@ -1,5 +1,7 @@
+import { toJsonString } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
-import type { ModelRef, TokenUsage } from '#services/session/domain/session.ts'
 import { type Activity, activityOf, type CountedCall } from '#services/session/domain/stats/activity.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { StagedKind } from '#services/session/ports/session-staging.ts'
@@ -9,6 +11,7 @@ import {
   fromRow,
   integer,
   json,
+  message,
   optional,
   type RowOf,
   text,
@@ -24,10 +27,10 @@ export const activity = defineTable({
     /** Id of the message. */
     id: text(),
     type: text<Activity['type']>(),
-    /** JSON with its members in a fixed order, since models are compared as strings. */
+    /** A ModelRef as JSON: the same text for the same model, which distinguishes models. */
     model: optional(text()),
     costNanos: optional(decimal()),
-    tokens: optional(json<TokenUsage>()),
+    tokens: optional(message(TokenUsageSchema)),
     /** Null where there are none. */
     calls: optional(json<readonly CountedCall[]>()),
   },
@@ -64,7 +67,7 @@ export function activityRecord(
   const stored = {
     workspace,
     ...counted,
-    model: model && modelText(model),
+    model: model && toJsonString(ModelRefSchema, model),
     calls: calls.length === 0 ? undefined : calls,
   }
   return { sessionId, seq, ...toRow(activity.columns, stored) }
@@ -85,8 +88,4 @@ export function toCounted(
 ): CountedActivity {
   const { calls = [], ...counted } = fromRow(callColumns, { calls: null, ...record })
   return { session, isRoot, ...counted, calls }
-}
-
-function modelText({ providerId, modelId, variant }: ModelRef): string {
-  return JSON.stringify({ providerId, modelId, variant })
 }

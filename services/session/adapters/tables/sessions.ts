@@ -1,20 +1,23 @@
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { LeftTools, RemovedState } from '#services/session/domain/lifetime/removal.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { ForkOrigin, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
+import type { ForkOrigin, Outcome, Session } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import type { UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { StagedKind } from '#services/session/ports/session-staging.ts'
 import type { JsonObject } from '#shared/json.ts'
 import {
-  type Column,
   decimal,
   defineTable,
   flag,
   fromRow,
   integer,
   json,
+  message,
   optional,
   type RowOf,
   text,
@@ -23,24 +26,15 @@ import {
 } from '#shared/stores/table.ts'
 import { foldCase } from '../common/fold-case.ts'
 
-const model: Column<ModelRef, string> = {
-  ...json<ModelRef>(),
-  decode(stored) {
-    const model: ModelRef = JSON.parse(stored)
-    if (typeof model?.modelId !== 'string') throw new SyntaxError('What is stored is no model')
-    return model
-  },
-}
-
 const shared = {
   id: text(),
   directory: text(),
   projectId: text(),
   subpath: text(),
   agent: optional(text()),
-  model: optional(model),
+  model: optional(message(ModelRefSchema)),
   costNanos: decimal(),
-  tokens: json<TokenUsage>(),
+  tokens: message(TokenUsageSchema),
   outcome: optional(text<Outcome>()),
   timeUpdated: integer(),
   timeIdle: optional(integer()),
@@ -194,7 +188,7 @@ export function toState(record: StateRecord): SessionState {
 
 export function toSession(record: PublicRecord): Session {
   const { directory, projectId, subpath, ...session } = fromRow(sessionColumns, record)
-  return { ...session, location: { directory, projectId, subpath } }
+  return { ...session, location: create(SessionLocationSchema, { directory, projectId, subpath }) }
 }
 
 /** A session of a list. */

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '../generation/call-outcome.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import type { AssistantMessage, Message, ToolPart } from '../message.ts'
@@ -10,7 +13,7 @@ import { coveredBy } from './shown.ts'
 import { notKept, toSummarize } from './to-summarize.ts'
 import { beginningOf, bytesIn } from './turn-text.ts'
 
-const model = { providerId: 'test', modelId: 'm', variant: '' }
+const model = create(ModelRefSchema, { providerId: 'test', modelId: 'm' })
 const head = { id: 'msg_x', timeCreated: 0 }
 
 function user(text: string): Message {
@@ -97,7 +100,7 @@ test('a compaction covers what is shown, except the open input and steps that ca
 })
 
 test('a request has as many tokens as the last step of the model used, plus one for three bytes of what came since', () => {
-  const tokens = { input: 100, output: 10, reasoning: 5, cacheRead: 20, cacheWrite: 1 }
+  const tokens = create(TokenUsageSchema, { input: 100, output: 10, reasoning: 5, cacheRead: 20, cacheWrite: 1 })
   const measured = step('b', { tokens })
   assert.equal(tokensOf([user('x'.repeat(900)), measured, user('字'.repeat(98))], model), 131 + 100)
   assert.equal(tokensOf([measured, user('a')], { ...model, modelId: 'other' }), 4 + 3)

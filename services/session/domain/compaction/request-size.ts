@@ -1,7 +1,7 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import { type AssistantMessage, isInput, isSummary, type Message } from '../message.ts'
-import type { ModelRef } from '../session.ts'
 import { coveredBy, shownOf } from './shown.ts'
 import { bytesIn, turnText } from './turn-text.ts'
 

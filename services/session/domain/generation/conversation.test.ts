@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { part } from '#test/support/generation.ts'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
@@ -9,7 +11,7 @@ import { textResult } from './call-outcome.ts'
 import { modelMessages as modelMessagesWith } from './model-messages.ts'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 
-const model = { providerId: 'test', modelId: 'm', variant: '' }
+const model = create(ModelRefSchema, { providerId: 'test', modelId: 'm' })
 
 function user(text: string): Message {
   return {

@@ -1,7 +1,7 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { PartRef } from '../event.ts'
 import type { AssistantMessage, AssistantPart } from '../message.ts'
-import type { ModelRef } from '../session.ts'
 
 /** A step as it begins. */
 export function newStep(id: string, agent: string, model: ModelRef, now: number): AssistantMessage {

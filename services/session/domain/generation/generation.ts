@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   FinishReason,
   type GenerationRequest,
@@ -10,10 +11,10 @@ import {
   type Message_Role as Role,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Agent } from '../agent.ts'
 import type { Usage } from '../event.ts'
 import type { Finish } from '../message.ts'
-import type { ModelRef } from '../session.ts'
 import { shownThought } from './thought.ts'
 
 /** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
@@ -30,7 +31,7 @@ export function generationRequest(
   return create(GenerationRequestSchema, {
     ...init,
     model: modelName(model),
-    reasoning: EFFORTS.has(model.variant) ? { effort: model.variant } : undefined,
+    reasoning: EFFORTS.has(model.variant ?? '') ? { effort: model.variant } : undefined,
     providerHeaders: requestHeaders,
     providerBody: requestBody,
     providerTimeouts: requestTimeouts,
@@ -93,12 +94,12 @@ export function usageOf({ usage, costNanos }: GenerationFinished): Usage {
   return {
     costNanos,
     // A provider that reports more of a kind than of all kinds together must not make a number negative.
-    tokens: {
+    tokens: create(TokenUsageSchema, {
       input: Math.max(0, count(usage?.inputTokens) - cacheRead - cacheWrite),
       output: Math.max(0, count(usage?.outputTokens) - reasoning),
       reasoning,
       cacheRead,
       cacheWrite,
-    },
+    }),
   }
 }

@@ -1,4 +1,4 @@
-import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   MediaPartSchema,
   type Message as ModelMessage,
@@ -17,7 +17,6 @@ import {
   type ToolPart,
 } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
-import type { ModelRef } from '../session.ts'
 import { type ContentInit, textContent, turn } from './generation.ts'
 import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'

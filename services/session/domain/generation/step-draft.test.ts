@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { extended, finished, sent, started } from '#test/support/session-turns.ts'
@@ -18,7 +20,10 @@ const ANSWER = [
 ].map(sent)
 
 function begun(): StepDraft {
-  return new StepDraft(newStep('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1), 3)
+  return new StepDraft(
+    newStep('msg_1', 'build', create(ModelRefSchema, { providerId: 'test', modelId: 'model' }), 1),
+    3,
+  )
 }
 
 test('whatever an attempt has left, the next one begins with a fresh step', () => {

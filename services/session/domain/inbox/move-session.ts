@@ -1,7 +1,8 @@
+import { create } from '@bufbuild/protobuf'
+import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { AdmissionReads, MoveAdmission, WaitingInput } from '../inbox.ts'
 import type { StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
-import type { SessionLocation } from '../session.ts'
 import { isBusy } from '../session-state.ts'
 import { cancelItem } from './inbox-changes.ts'
 import { admitMove, type NotAdmitted } from './inputs.ts'
@@ -40,10 +41,10 @@ export function moveSession(
 /** Changes the session's location, with a message of that id and an event. */
 export function switchLocation(revision: Revision, id: string, location: SessionLocation): StoredMessage {
   const { directory, projectId, subpath } = revision.state
-  const previous = { directory, projectId, subpath }
+  const previous = create(SessionLocationSchema, { directory, projectId, subpath })
   const message = { type: 'location-switched', id, timeCreated: revision.now, location, previous } as const
   const seq = revision.insert(message)
-  revision.set({ ...location })
+  revision.set({ directory: location.directory, projectId: location.projectId, subpath: location.subpath })
   revision.event({ type: 'session-moved', location })
   revision.touch()
   return { seq, message }

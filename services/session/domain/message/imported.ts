@@ -1,6 +1,7 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { ModelRef, TokenUsage } from '../session.ts'
 
 /** What every message has. */
 export interface MessageBase {

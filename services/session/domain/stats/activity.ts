@@ -1,5 +1,6 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { Message, ToolPart } from '../message.ts'
-import type { ModelRef, TokenUsage } from '../session.ts'
 
 /** A tool call, as statistics count it. */
 export interface CountedCall {

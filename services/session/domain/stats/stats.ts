@@ -1,4 +1,6 @@
-import type { ModelRef, TokenUsage } from '../session.ts'
+import { fromJsonString } from '@bufbuild/protobuf'
+import { type ModelRef, ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { addCost, addTokens, NO_TOKENS } from '../session.ts'
 import type { CountedCall } from './activity.ts'
 import { type Calendar, daysBetween } from './calendar.ts'
@@ -111,7 +113,7 @@ export class Stats {
 
   /** By their tokens, most first; at most 1,000. */
   get models(): ModelUsage[] {
-    const all = [...this.#models].map(([model, sum]) => ({ model: JSON.parse(model) as ModelRef, ...sum }))
+    const all = [...this.#models].map(([model, sum]) => ({ model: fromJsonString(ModelRefSchema, model), ...sum }))
     return all.sort((a, b) => countOf(b.tokens) - countOf(a.tokens) || b.steps - a.steps).slice(0, MOST_NAMED)
   }
 

@@ -55,7 +55,7 @@ test('a requested compaction summarizes the conversation, is charged, and is wha
   assert.equal(deltas.join(''), 'They looked.')
   const [made] = await compactions(service)
   assert.deepEqual([made?.status, made?.manual, made?.summary], [Status.COMPLETED, true, 'They looked.'])
-  assert.deepEqual([made?.costNanos, made?.tokens?.input, made?.model?.modelId], [7n, 8n, 'model'])
+  assert.deepEqual([made?.costNanos, made?.tokens?.input, made?.model?.modelId], [7n, 8, 'model'])
   assert.match(made?.recent ?? '', /user: Look, please/)
   assert.deepEqual(await course(service), [
     ...['msg_1', 'assistant', 'assistant', 'succeeded', 'completed', 'succeeded'],

@@ -1,3 +1,4 @@
+import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
@@ -13,7 +14,6 @@ import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-t
 import { generationRequest, textContent, turn, usageOf } from '#services/session/domain/generation/generation.ts'
 import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
-import type { ModelRef } from '#services/session/domain/session.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { CUT, type Failure, toFailure } from '../failure.ts'
