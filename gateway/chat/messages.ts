@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
+import { limitArguments, partsProblem } from '../generation/conversation-limits.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { anyContent, assistantContent, file, systemContent } from './parts.ts'
 
@@ -84,52 +84,24 @@ export type ChatInputMessage = z.output<typeof message>
 export type AssistantMessage = z.output<typeof assistantMessage>
 export type InputDetail = z.output<typeof reasoningDetail>
 
-/** Members of the arguments of all calls together, which some providers want as JSON and not as text. */
-const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
+function* argumentsIn(conversation: readonly ChatInputMessage[]) {
+  for (const [i, message] of conversation.entries()) {
+    if (message.role !== 'assistant') continue
+    for (const [j, call] of (message.tool_calls ?? []).entries()) {
+      if (call.type !== 'function') continue
+      yield { text: call.function.arguments, path: [i, 'tool_calls', j, 'function', 'arguments'] }
+    }
+  }
+}
 
 const all = z
   .array(message)
   .min(1)
-  .check(
-    refinedBy((values, context) => {
-      let { members } = ARGUMENTS
-      for (const [i, value] of values.entries()) {
-        if (value.role !== 'assistant') continue
-        for (const [j, call] of (value.tool_calls ?? []).entries()) {
-          if (call.type !== 'function') continue
-          const gauge = new JsonGauge({ ...ARGUMENTS, members })
-          try {
-            gauge.add(Buffer.from(call.function.arguments))
-          } catch {
-            const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
-            const path = [i, 'tool_calls', j, 'function', 'arguments']
-            return context.addIssue({ code: 'custom', path, message })
-          }
-          members -= gauge.members
-        }
-      }
-    }),
-  )
+  .check(refinedBy((values, problems) => limitArguments(argumentsIn(values), problems)))
 
-/** Most parts of all messages together: to check and pass on more would keep every other request waiting. */
-const MAX_PARTS_TOGETHER = 50_000
-const LISTS = ['content', 'reasoning_details', 'tool_calls', 'images', 'files', 'annotations'] as const
-
-/** Parts are counted before they are checked; every message counts as one at least. */
-function partsProblem(input: unknown): string | undefined {
-  if (!Array.isArray(input)) return undefined
-  let parts = 0
-  for (const value of input as unknown[]) {
-    const members = (value ?? {}) as Readonly<Record<string, unknown>>
-    let own = 0
-    for (const name of LISTS) {
-      const list = members[name]
-      if (Array.isArray(list)) own += list.length
-    }
-    parts += Math.max(own, 1)
-  }
-  return parts > MAX_PARTS_TOGETHER ? `has more than ${MAX_PARTS_TOGETHER} parts` : undefined
-}
+const LISTS = ['content', 'reasoning_details', 'tool_calls', 'images', 'files', 'annotations']
 
 /** The whole conversation. */
-export const messages = guarded(limitedBy(GenerationRequestSchema.field.messages, all), partsProblem)
+export const messages = guarded(limitedBy(GenerationRequestSchema.field.messages, all), (conversation) =>
+  partsProblem(conversation, LISTS),
+)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
+import { limitArguments, partsProblem } from '../generation/conversation-limits.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { foreignItem } from './hosted.ts'
 import { phase } from './output.ts'
@@ -101,44 +101,18 @@ export function isMessage(item: InputItem): item is MessageItem {
   return item.type == null || item.type === 'message'
 }
 
-/** Members of the arguments of all calls together, which some providers want as JSON and not as text. */
-const ARGUMENTS = { ...JSON_LIMITS, members: 50_000 }
+function* argumentsIn(all: readonly InputItem[]) {
+  for (const [i, one] of all.entries()) {
+    if (one.type === 'function_call') yield { text: one.arguments, path: [i, 'arguments'] }
+  }
+}
 
 const items = z
   .array(item)
   .min(1)
-  .check(
-    refinedBy((values, context) => {
-      let { members } = ARGUMENTS
-      for (const [i, value] of values.entries()) {
-        if (value.type !== 'function_call') continue
-        const gauge = new JsonGauge({ ...ARGUMENTS, members })
-        try {
-          gauge.add(Buffer.from(value.arguments))
-        } catch {
-          const message = `are nested more than ${ARGUMENTS.depth} levels deep, have more than ${ARGUMENTS.members} members with those before, or a number of more than ${ARGUMENTS.scalar} characters`
-          return context.addIssue({ code: 'custom', path: [i, 'arguments'], message })
-        }
-        members -= gauge.members
-      }
-    }),
-  )
+  .check(refinedBy((values, problems) => limitArguments(argumentsIn(values), problems)))
 
-/** Most parts of all items together: to check and pass on more would keep every other request waiting. */
-const MAX_PARTS_TOGETHER = 50_000
-
-/** They are counted whatever they are, before they are looked at; an item has one at least. */
-function partsProblem(input: unknown): string | undefined {
-  if (!Array.isArray(input)) return undefined
-  let parts = 0
-  for (const value of input as unknown[]) {
-    const { content, output, summary } = (value ?? {}) as Readonly<Record<string, unknown>>
-    let own = 0
-    for (const list of [content, output, summary]) if (Array.isArray(list)) own += list.length
-    parts += Math.max(own, 1)
-  }
-  return parts > MAX_PARTS_TOGETHER ? `has more than ${MAX_PARTS_TOGETHER} parts` : undefined
-}
+const LISTS = ['content', 'output', 'summary']
 
 /** The input: a text, or the whole history. */
 export const input = guarded(
@@ -146,5 +120,5 @@ export const input = guarded(
     [z.string(), limitedBy(GenerationRequestSchema.field.messages, items)],
     mustBe('a string or an array of items'),
   ),
-  partsProblem,
+  (history) => partsProblem(history, LISTS),
 )
