@@ -9,11 +9,11 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
+import { ALL_OPERATIONS } from '#gateway/app/operations.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas, instanceError } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
-import { ALL_OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import packageJson from '../package.json' with { type: 'json' }
 

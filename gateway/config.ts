@@ -4,8 +4,8 @@ import { readEnvironment } from '#shared/config/config.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { isNetwork } from './auth/client-network.ts'
 import { type ResponsesDialect, responsesDialects } from './generation/responses-dialect.ts'
+import { isNetwork } from './http/client-network.ts'
 import { isLoopbackHost } from './http/origin.ts'
 
 /** How the instance API authenticates. */

@@ -2,8 +2,9 @@ import type { DescField } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { MISSING, oneOf } from '#shared/schema-problem.ts'
-import { jsonProblem } from './records/json.ts'
 
+/** Most members and items of one free-form JSON value. Between processes each is a message of its own. */
+const MEMBERS = 50_000
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30
 
@@ -34,10 +35,7 @@ export interface Problems {
   addIssue(issue: { readonly code: 'custom'; readonly path?: readonly PropertyKey[]; readonly message: string }): void
 }
 
-/**
- * For `check`: does what `superRefine` does, which would keep each value alive until a full garbage collection (ADR
- * 25).
- */
+/** For `check`: does what `superRefine` does, which would keep each value alive until a full garbage collection. */
 export function refinedBy<T>(find: (value: T, problems: Problems) => void): z.core.CheckFn<T> {
   return ({ value, issues }) =>
     find(value, {
@@ -95,6 +93,37 @@ export function countUpTo(field: DescField) {
   })
   const pattern = new RegExp(`^(${[`[1-9]\\d{0,${rest - 1}}`, ...asLong, digits].join('|')})$`)
   return { most, schema: z.string().regex(pattern, `must be an integer from 1 to ${most}`) }
+}
+
+/**
+ * What keeps a JSON value from being passed on, or undefined. Between processes it travels as protobuf, whose readers
+ * stop at 100 levels, three of which are one level here; a member called `__proto__` would change the prototype of
+ * whatever it is copied to; and a number that JSON.parse reads as infinite would come out as null.
+ */
+export function jsonProblem(value: unknown, most: number): string | undefined {
+  return problemOf(value, most, most, { left: MEMBERS })
+}
+
+/** How many members and items a JSON value has, on all levels. */
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  return members.reduce((sum: number, member) => sum + countMembers(member), members.length)
+}
+
+function problemOf(value: unknown, most: number, levels: number, budget: { left: number }): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'has a number that is too large'
+  if (typeof value !== 'object' || value === null) return undefined
+  if (levels === 0) return `must be nested at most ${most} levels deep`
+  if (Object.hasOwn(value, '__proto__')) return 'must not have a member called __proto__'
+  const members = Object.values(value)
+  budget.left -= members.length
+  if (budget.left < 0) return `must have at most ${MEMBERS} members`
+  for (const member of members) {
+    const problem = problemOf(member, most, levels - 1, budget)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 /** Why a JSON object cannot be passed on; undefined if it can, or is not an object. */

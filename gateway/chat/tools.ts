@@ -3,8 +3,7 @@ import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#ge
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { cacheControl } from '../generation/settings.ts'
 import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
-import { countMembers } from '../records/json.ts'
-import { freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
+import { countMembers, freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 const errors = typeErrors(toolProblem)

@@ -2,10 +2,10 @@ import type { Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 import { openSpan } from '#shared/telemetry/tracing.ts'
-import { ClientNetworks } from '../auth/client-network.ts'
 import { Call, setCallOf } from '../call.ts'
 import type { Facade } from '../facade.ts'
 import { familyOf, isAtV1 } from '../family.ts'
+import { ClientNetworks } from './client-network.ts'
 
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
 

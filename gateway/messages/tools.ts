@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { cacheControl } from '../generation/settings.ts'
 import { toolProblem } from '../generation/tool-problem.ts'
-import { countMembers } from '../records/json.ts'
-import { freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
+import { countMembers, freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 

@@ -15,3 +15,8 @@ export const sentMetadata = limitedBy(SessionSchema.field.metadata, metadata)
 export function toStruct(object: Readonly<Record<string, unknown>>): JsonObject {
   return object as JsonObject
 }
+
+/** An empty list stands for "absent" in the protobuf files. */
+export function listOrAbsent<T, J>(items: readonly T[] = [], map: (item: T) => J): J[] | undefined {
+  return items.length === 0 ? undefined : items.map(map)
+}

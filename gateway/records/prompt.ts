@@ -10,9 +10,8 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
-import { metadata } from './free.ts'
+import { listOrAbsent, metadata } from './free.ts'
 import { name } from './ids.ts'
-import { listOrAbsent } from './json.ts'
 import { fromContent } from './tool-content.ts'
 
 const position = z.int().min(0).max(2_147_483_647)

@@ -3,7 +3,7 @@ import type { ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.j
 import type { FileAttachment } from '#gen/portico/session/v1/session_pb.js'
 import type { ContentPiece } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { listOrAbsent } from './json.ts'
+import { listOrAbsent } from './free.ts'
 
 /**
  * A random marker that no text of a client contains and that never leaves the process. With a hash and a size it looks

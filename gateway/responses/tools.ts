@@ -8,8 +8,7 @@ import {
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { verbosity } from '../generation/settings.ts'
 import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
-import { countMembers } from '../records/json.ts'
-import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { countMembers, freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
 import { hostedChoice, hostedTool } from './hosted.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { ALL_OPERATIONS } from '#gateway/app/operations.ts'
 import { ANYBODY, type Credential, OF_KEYS, OF_MANAGERS, OF_SESSIONS, OF_USERS } from '#gateway/credentials.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { ALL_OPERATIONS } from '#gateway/operations.ts'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 
 /** Which keys may see what. */

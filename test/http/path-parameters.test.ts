@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { ALL_OPERATIONS } from '#gateway/app/operations.ts'
 import { OF_MANAGERS } from '#gateway/credentials.ts'
-import { ALL_OPERATIONS } from '#gateway/operations.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 
 /** A valid value of each path parameter. */

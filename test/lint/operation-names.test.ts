@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { ALL_OPERATIONS } from '#gateway/operations.ts'
+import { ALL_OPERATIONS } from '#gateway/app/operations.ts'
 
 const RPCS = new Set(
   globSync('proto/portico/*/v1/*.proto').flatMap((path) =>

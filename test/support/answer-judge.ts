@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { ALL_OPERATIONS } from '#gateway/app/operations.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas } from '#gateway/errors/schemas.ts'
 import { familyOf } from '#gateway/family.ts'
 import type { App } from '#gateway/http/listen.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
-import { ALL_OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
 /** How much of an answer is kept; the rest of a stream is not judged. */

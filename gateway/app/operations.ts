@@ -1,23 +1,23 @@
-import { getAgent, listAgents } from './catalog/agent.ts'
-import { getLocation, reloadLocations } from './catalog/location.ts'
-import { listMcpServers } from './catalog/mcp.ts'
-import { checkPlugins, listPlugins, updatePlugins } from './catalog/plugin.ts'
-import { getProvider, listModels, listProviders } from './catalog/provider.ts'
-import { listSkills } from './catalog/skill.ts'
-import { createChatCompletion } from './chat/operations.ts'
-import { readSessionLog, subscribeToEvents } from './event/operations.ts'
-import { listAuditEntries } from './federation/audit/operations.ts'
-import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from './federation/issuer/operations.ts'
-import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from './federation/policy/operations.ts'
+import { getAgent, listAgents } from '../catalog/agent.ts'
+import { getLocation, reloadLocations } from '../catalog/location.ts'
+import { listMcpServers } from '../catalog/mcp.ts'
+import { checkPlugins, listPlugins, updatePlugins } from '../catalog/plugin.ts'
+import { getProvider, listModels, listProviders } from '../catalog/provider.ts'
+import { listSkills } from '../catalog/skill.ts'
+import { createChatCompletion } from '../chat/operations.ts'
+import { readSessionLog, subscribeToEvents } from '../event/operations.ts'
+import { listAuditEntries } from '../federation/audit/operations.ts'
+import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from '../federation/issuer/operations.ts'
+import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from '../federation/policy/operations.ts'
 import {
   addPolicyCheck,
   pausePolicy,
   removePolicyCheck,
   resumePolicy,
   testPolicy,
-} from './federation/policy/state-operations.ts'
-import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
-import { countMessageTokens, createMessage } from './messages/operations.ts'
+} from '../federation/policy/state-operations.ts'
+import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from '../keys/operations.ts'
+import { countMessageTokens, createMessage } from '../messages/operations.ts'
 import {
   countModels,
   getModel,
@@ -27,16 +27,16 @@ import {
   listUserModels,
   retrieveModel,
   retrieveModelById,
-} from './models/operations.ts'
-import { exchangeToken, getServerMetadata, listSigningKeys } from './oauth/operations.ts'
-import type { Operation } from './operation.ts'
-import { createPresetFromChat, createPresetFromMessages, createPresetFromResponse } from './presets/create.ts'
-import { getPreset, getPresetVersion, listPresets, listPresetVersions } from './presets/operations.ts'
-import { createResponse } from './responses/operations.ts'
-import { getHealth, getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
-import { switchAgent, switchModel, updateSession, viewSession } from './session/change-operations.ts'
-import { getContext, getMessage, listMessages } from './session/history.ts'
-import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from './session/inbox.ts'
+} from '../models/operations.ts'
+import { exchangeToken, getServerMetadata, listSigningKeys } from '../oauth/operations.ts'
+import type { Operation } from '../operation.ts'
+import { createPresetFromChat, createPresetFromMessages, createPresetFromResponse } from '../presets/create.ts'
+import { getPreset, getPresetVersion, listPresets, listPresetVersions } from '../presets/operations.ts'
+import { createResponse } from '../responses/operations.ts'
+import { getHealth, getInfo, getLiveness, getOpenapi, getReadiness } from '../server/operations.ts'
+import { switchAgent, switchModel, updateSession, viewSession } from '../session/change-operations.ts'
+import { getContext, getMessage, listMessages } from '../session/history.ts'
+import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from '../session/inbox.ts'
 import {
   createSession,
   forkSession,
@@ -45,7 +45,7 @@ import {
   listSessions,
   moveSession,
   removeSession,
-} from './session/operations.ts'
+} from '../session/operations.ts'
 import {
   getSessionPermission,
   listPermissionRequests,
@@ -53,11 +53,17 @@ import {
   listSessionPermissions,
   removeSavedPermission,
   replyToSessionPermission,
-} from './session/permission.ts'
-import { interruptSession, promptSession, resumeSession, waitForSession, waitForSessionOf1x } from './session/prompt.ts'
-import { getSessionStats } from './session/stats.ts'
-import { exportSession, importSession } from './session/transfer/operations.ts'
-import { getCredits, getGeneration, listActivity } from './usage/operations.ts'
+} from '../session/permission.ts'
+import {
+  interruptSession,
+  promptSession,
+  resumeSession,
+  waitForSession,
+  waitForSessionOf1x,
+} from '../session/prompt.ts'
+import { getSessionStats } from '../session/stats.ts'
+import { exportSession, importSession } from '../session/transfer/operations.ts'
+import { getCredits, getGeneration, listActivity } from '../usage/operations.ts'
 
 /**
  * The operations of `/api`, as the server registers them. Paths are tried in this order: those that are called most

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
 import { openFacade } from '#test/support/facade.ts'
-import { ANYBODY } from './credentials.ts'
-import { form, unparsed } from './kinds.ts'
-import { operation } from './operation.ts'
+import { ANYBODY } from '../credentials.ts'
+import { form, unparsed } from '../kinds.ts'
+import { operation } from '../operation.ts'
 
 const common = { method: 'post', credentials: ANYBODY, summary: 'S', errors: [] } as const
 
