@@ -13,6 +13,7 @@ import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-s
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { startServer } from './harness/server.ts'
 
 const { values } = parseArgs({
@@ -130,10 +131,7 @@ function message(n: number): Message {
     finish: 'stop',
     rawFinish: undefined,
     model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
-    parts: [
-      { type: 'text', text },
-      { type: 'text', text },
-    ],
+    parts: [stepPart('text', { text }), stepPart('text', { text })],
 
     costNanos: 1n,
     tokens: undefined,

@@ -71,21 +71,21 @@ test('a step that runs has no finish, cost, tokens or completed time', () => {
 })
 
 test('a step shows each part, and each state of a tool call', () => {
-  const call = { callId: 'call_1', name: 'read', createTime: at(1_100) }
+  const call = { callId: 'call_1', name: 'read', createTime: 1_100 }
   const error = { type: 'aborted', message: 'The owner died' }
   const parts: MessageInitShape<typeof AssistantPartSchema>[] = [
     { part: { case: 'text', value: { text: 'Hello' } } },
     {
       part: {
         case: 'reasoning',
-        value: { text: 'Hm', state: { s: 1 }, createTime: at(1_010), completeTime: at(1_020) },
+        value: { text: 'Hm', state: { s: 1 }, createTime: 1_010, completeTime: 1_020 },
       },
     },
-    { part: { case: 'tool', value: { ...call, state: AssistantTool_State.STREAMING, partialInput: '{"pa' } } },
+    { part: { case: 'tool', value: { ...call, state: AssistantTool_State.STREAMING, rawInput: '{"pa' } } },
     {
       part: {
         case: 'tool',
-        value: { ...call, state: AssistantTool_State.RUNNING, input: { path: 'a' }, runTime: at(1_200) },
+        value: { ...call, state: AssistantTool_State.RUNNING, input: { path: 'a' }, runTime: 1_200 },
       },
     },
     {
@@ -105,15 +105,15 @@ test('a step shows each part, and each state of a tool call', () => {
             },
           ],
           metadata: { lines: 3 },
-          runTime: at(1_200),
-          completeTime: at(1_300),
+          runTime: 1_200,
+          completeTime: 1_300,
         },
       },
     },
     {
       part: {
         case: 'tool',
-        value: { ...call, state: AssistantTool_State.ERROR, error, completeTime: at(1_300) },
+        value: { ...call, state: AssistantTool_State.ERROR, error, completeTime: 1_300 },
       },
     },
   ]

@@ -15,7 +15,7 @@ import { fromError, fromRetry, fromSetError, retry, structuredError } from './er
 import { finish, fromFinish } from './finish.ts'
 import { listOrAbsent, metadata } from './free.ts'
 import { fromModelRef, modelRef } from './model.ts'
-import { fromSetTime, fromTime, time } from './time.ts'
+import { fromTime, time } from './time.ts'
 import { fromToolContents, toolContent } from './tool-content.ts'
 import { cost, fromCost, fromTokenUsage, tokenUsage } from './usage.ts'
 
@@ -145,8 +145,7 @@ function fromPart({ part }: AssistantPart): PartJson {
       return { type: 'text', text: part.value.text, state: part.value.state }
     case 'reasoning': {
       const { text, state, createTime, completeTime } = part.value
-      const time =
-        createTime === undefined ? undefined : { created: fromTime(createTime), completed: fromTime(completeTime) }
+      const time = createTime === undefined ? undefined : { created: createTime, completed: completeTime }
       return { type: 'reasoning', text, state, time }
     }
     case 'tool':
@@ -165,11 +164,7 @@ function fromTool(call: AssistantTool): ToolJson {
     providerState: call.providerState,
     providerResultState: call.providerResultState,
     state: fromToolState(call),
-    time: {
-      created: fromSetTime(call.createTime),
-      ran: fromTime(call.runTime),
-      completed: fromTime(call.completeTime),
-    },
+    time: { created: call.createTime, ran: call.runTime, completed: call.completeTime },
   }
 }
 
@@ -179,7 +174,7 @@ function fromToolState(call: AssistantTool): ToolJson['state'] {
   switch (toolStates.fromProto(state)) {
     case undefined:
     case 'streaming':
-      return { status: 'streaming', input: call.partialInput ?? '' }
+      return { status: 'streaming', input: call.rawInput }
     case 'running':
       return { status: 'running', input, metadata: metadata ?? {} }
     case 'completed':

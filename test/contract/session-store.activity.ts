@@ -36,7 +36,7 @@ export function activityCases(test: StoreTest): void {
       ['prompt'],
     )
     const parts = [
-      { ...toolPart('call_1', 'completed'), timeCompleted: 1_800_000_000_250 },
+      toolPart('call_1', 'completed', { completeTime: 1_800_000_000_250 }),
       toolPart('call_2', 'streaming'),
     ]
     const ended = { ...begun, parts, costNanos: 12n, tokens: TOKENS, timeCompleted: clock.now() + 2 }

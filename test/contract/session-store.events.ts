@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import {
   acquire,
   admission,
   admit,
   assistant,
   begin,
+  callIn,
   newSession,
   OTHER,
   plain,
@@ -229,7 +231,7 @@ export function changeCases(test: StoreTest): void {
     // A new listener is notified that anything may have changed.
     using _ = store.onChange((change) => change.sessionId !== undefined && received.push(change))
     for (let n = 0; n < 50; n++) {
-      const message = assistant('msg_step', { parts: [{ type: 'text', text: `${n}` }] })
+      const message = assistant('msg_step', { parts: [stepPart('text', { text: `${n}` })] })
       await store.recordStep(lease, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
       await store.renewLease(lease, fixture.longMs)
     }
@@ -244,9 +246,9 @@ export function retentionCases(test: StoreTest): void {
     await using reader = await tail(store)
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    const parts = [{ ...toolPart('call_1', 'completed'), content: [textResult('seen')] }]
+    const parts = [toolPart('call_1', 'completed', { content: [textResult('seen')] })]
     const message = assistant('msg_step', { parts, timeCompleted: clock.now() })
-    const { content, metadata, input } = parts[0] as (typeof parts)[0]
+    const { content, metadata, input = {} } = callIn(parts[0])
     await store.recordStep(lease, {
       message,
       events: [
@@ -293,7 +295,7 @@ export function retentionCases(test: StoreTest): void {
     const part = { messageId: 'msg_step', kind: 'text', ordinal: 0 } as const
     const say = (text: string, attempt: number) =>
       store.recordStep(lease, {
-        message: assistant('msg_step', { attempt, parts: [{ type: 'text', text }] }),
+        message: assistant('msg_step', { attempt, parts: [stepPart('text', { text })] }),
         events: [{ type: 'part-ended', part, text }],
       })
     await say('lost', 1)

@@ -9,6 +9,7 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { emptyDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { readCollections } from '#test/support/read-stores.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
@@ -344,7 +345,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     let written = 0
-    const message = assistant('msg_step', { parts: [{ type: 'text', text: 'x'.repeat(10_000) }] })
+    const message = assistant('msg_step', { parts: [stepPart('text', { text: 'x'.repeat(10_000) })] })
     const writes = Array.from({ length: 400 }, async () => {
       await store.revise(lease, nothing, (revision) => recordStep(revision, message, { message, events: [] }))
       written++

@@ -6,7 +6,8 @@ import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { extended, sent, started } from '#test/support/session-turns.ts'
-import { assistant, begin, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
+import { stepPart } from '#test/support/step-part.ts'
+import { assistant, begin, callIn, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
 
 /** Messages and their parts. */
 export function partCases(test: StoreTest): void {
@@ -17,9 +18,10 @@ export function partCases(test: StoreTest): void {
     let before: AssistantMessage | undefined
     for (const states of ['', 'streaming', 'running running', 'completed running', 'completed completed']) {
       const parts = states.split(' ').flatMap((state, n) => {
-        const known = before?.parts[n]
         if (state === '') return []
-        return known?.type === 'tool' && known.state === state ? [known] : [toolPart(`call_${n}`, state as 'running')]
+        const [known, next] = [before?.parts[n], toolPart(`call_${n}`, state as 'running')]
+        const isSame = known?.part.case === 'tool' && known.part.value.state === callIn(next).state
+        return [isSame ? known : next]
       })
       const message = assistant('msg_step', { parts })
       await owned.recordStep(before, { message, events: [] })
@@ -36,7 +38,7 @@ export function partCases(test: StoreTest): void {
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
     const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`)
     const message = assistant('msg_step', { parts: ids.map((id) => toolPart(id, 'running')) })
-    const { input } = toolPart('', 'running')
+    const { input = {} } = callIn(message.parts[0])
     const events = ids.map((callId) => ({ type: 'tool-called', messageId: 'msg_step', callId, input }) as const)
     const before = await owned.recordStep(undefined, { message, events: [] })
     const last = await owned.recordStep({ ...message, parts: [] }, { message, events })
@@ -76,6 +78,6 @@ export function partCases(test: StoreTest): void {
     assert.deepEqual(await read(), [])
     say(0, 'Three')
     await write(before)
-    assert.deepEqual(await read(), [{ type: 'text', text: 'Three' }])
+    assert.deepEqual(await read(), [stepPart('text', { text: 'Three' })])
   })
 }

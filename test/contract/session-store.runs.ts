@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
+import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import {
   acquire,
   admit,
   assistant,
   begin,
+  callIn,
   get,
   messages,
   names,
@@ -35,7 +38,7 @@ export function runCases(test: StoreTest): void {
         events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: assistant('').model }],
       })
       const second = await store.recordStep(lease, {
-        message: assistant('msg_step', { parts: [{ type: 'text', text: 'Hi' }], timeCompleted: clock.now() }),
+        message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], timeCompleted: clock.now() }),
         events: [
           { type: 'part-started', part },
           { type: 'part-ended', part, text: 'Hi' },
@@ -49,7 +52,7 @@ export function runCases(test: StoreTest): void {
     )
     assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
-    const parts = [{ type: 'text', text: 'Hi' }] as const
+    const parts = [stepPart('text', { text: 'Hi' })]
     assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, timeCompleted: clock.now() })))
     assert.equal((await get(store)).timeUpdated, clock.now())
   })
@@ -194,14 +197,8 @@ export function runCases(test: StoreTest): void {
   test('settles tool calls, the step and requests that an older owner left', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    const done = { ...toolPart('call_done', 'completed'), content: [textResult('read')] }
-    const thought = {
-      type: 'reasoning',
-      text: 'hm',
-      state: undefined,
-      timeCreated: 1,
-      timeCompleted: undefined,
-    } as const
+    const done = toolPart('call_done', 'completed', { content: [textResult('read')] })
+    const thought = stepPart('reasoning', { text: 'hm', createTime: 1 })
     const parts = [thought, done, toolPart('call_ran', 'running'), toolPart('call_wrote', 'streaming')]
     await store.recordStep(lease, { message: assistant('msg_old', { timeCompleted: 5, finish: 'stop' }), events: [] })
     await store.recordStep(lease, {
@@ -230,11 +227,11 @@ export function runCases(test: StoreTest): void {
     assert.ok(message?.type === 'assistant')
     assert.deepEqual([message.error?.type, message.timeCompleted], ['aborted', clock.now()])
     const [reasoning, kept, ran, wrote] = message.parts
-    assert.deepEqual(plain(reasoning), plain({ ...thought, timeCompleted: clock.now() }))
+    assert.deepEqual(reasoning, stepPart('reasoning', { text: 'hm', createTime: 1, completeTime: clock.now() }))
     assert.deepEqual(plain(kept), plain(done))
     for (const part of [ran, wrote]) {
-      assert.ok(part?.type === 'tool')
-      assert.deepEqual([part.state, part.error?.type, part.timeCompleted], ['error', 'aborted', clock.now()])
+      const { state, error, completeTime } = callIn(part)
+      assert.deepEqual([state, error?.type, completeTime], [State.ERROR, 'aborted', clock.now()])
     }
     const old = (await store.getMessage(W, 'ses_1', 'msg_old'))?.message
     assert.deepEqual(plain(old), plain(assistant('msg_old', { timeCompleted: 5, finish: 'stop' })))

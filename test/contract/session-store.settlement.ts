@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { callsOf } from '#services/session/domain/message.ts'
 import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
@@ -21,11 +22,11 @@ export function settlementCases(test: StoreTest): void {
     })
     await store.requestPermission(lease, request('per_old', old))
     await reply('per_old', 'reject', 'not now')
-    const settled = { ...toolPart('ran', 'error'), timeCompleted: 5 }
+    const settled = toolPart('ran', 'error', { completeTime: 5 })
     const ended = assistant('msg_old', { parts: [settled], timeCompleted: 5, finish: 'tool-calls' })
     await store.recordStep(lease, { message: ended, events: [] })
     const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'earlier', 'none', 'ran', 'refused'] as const
-    const parts = names.map((id) => ({ ...toolPart(id, 'running'), timeRan: id === 'begun' ? 5 : undefined }))
+    const parts = names.map((id) => toolPart(id, 'running', { runTime: id === 'begun' ? 5 : undefined }))
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     for (const id of names) {
       if (id === 'none' || id === 'ran') continue
@@ -43,7 +44,7 @@ export function settlementCases(test: StoreTest): void {
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
     assert.ok(message?.type === 'assistant')
     assert.deepEqual(
-      message.parts.map((part) => part.type === 'tool' && [part.callId, part.error?.type, part.error?.message]),
+      callsOf(message.parts).map(({ callId, error }) => [callId, error?.type, error?.message]),
       [
         ['once', 'aborted', NOT_BEGUN],
         ['always', 'aborted', NOT_BEGUN],
@@ -62,7 +63,7 @@ export function settlementCases(test: StoreTest): void {
   test('a rejection without a message ends a run that was cut off, and only parks what waited by then', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    const parts = [{ ...toolPart('call_1', 'running'), timeRan: undefined }, toolPart('call_2', 'running')]
+    const parts = [toolPart('call_1', 'running', { runTime: undefined }), toolPart('call_2', 'running')]
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
     await admit(store, 'steer', 'msg_before')

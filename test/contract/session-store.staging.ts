@@ -3,6 +3,7 @@ import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
 import {
   admission,
@@ -27,7 +28,7 @@ function said(id: string, text = id): Message {
 }
 
 const STEP = assistant('msg_step', {
-  parts: [toolPart('call_1', 'completed'), { type: 'text', text: 'Done.' }],
+  parts: [toolPart('call_1', 'completed'), stepPart('text', { text: 'Done.' })],
   timeCompleted: 2,
 })
 

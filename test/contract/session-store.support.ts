@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  type AssistantPart,
+  type AssistantTool,
+  AssistantTool_State as State,
+} from '#gen/portico/session/v1/message_pb.js'
 import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
-import type {
-  AssistantMessage,
-  Message,
-  StoredMessage,
-  SyntheticText,
-  ToolPart,
-} from '#services/session/domain/message.ts'
+import type { AssistantMessage, Message, StoredMessage, SyntheticText } from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { InSession, TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
+import { type CallInit, stepPart } from '#test/support/step-part.ts'
 
 /** An empty store, and what a test may do to its surroundings. */
 export interface StoreFixture extends AsyncDisposable {
@@ -144,21 +144,31 @@ export function assistant(id: string, changes: Partial<AssistantMessage> = {}): 
   }
 }
 
-export function toolPart(callId: string, state: ToolPart['state']): ToolPart {
-  return {
-    type: 'tool',
+const STATES = {
+  streaming: State.STREAMING,
+  running: State.RUNNING,
+  completed: State.COMPLETED,
+  error: State.ERROR,
+}
+
+export function toolPart(callId: string, state: keyof typeof STATES, changes: CallInit = {}): AssistantPart {
+  return stepPart('tool', {
     callId,
     name: 'read',
-    state,
+    state: STATES[state],
     rawInput: '{"path":"README.md"}',
     input: { path: 'README.md' },
-    content: [],
-    metadata: undefined,
-    error: undefined,
-    timeCreated: 1_800_000_000_000,
-    timeRan: state === 'streaming' ? undefined : 1_800_000_000_000,
-    timeCompleted: state === 'completed' ? 1_800_000_000_000 : undefined,
-  }
+    createTime: 1_800_000_000_000,
+    runTime: state === 'streaming' ? undefined : 1_800_000_000_000,
+    completeTime: state === 'completed' ? 1_800_000_000_000 : undefined,
+    ...changes,
+  })
+}
+
+/** The call in a part of a step. */
+export function callIn(part: AssistantPart | undefined): AssistantTool {
+  assert.ok(part?.part.case === 'tool')
+  return part.part.value
 }
 
 export function request(id: string, changes: Partial<PermissionRequest> = {}): PermissionRequest {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { MessageQuery } from '#services/session/ports/session-lists.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
 import { everyMessage } from '#test/support/every-message.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import {
   admit,
   assistant,
@@ -41,7 +42,7 @@ export function transcriptCases(test: StoreTest): void {
   test('a page ends before it has too many bytes, both ways, but not before its first message', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    const textOf = (text: string) => ({ type: 'text', text }) as const
+    const textOf = (text: string) => stepPart('text', { text })
     const [small, large] = [textOf(''), textOf('ü'.repeat(10_000))]
     for (const [id, parts] of Object.entries({
       msg_small: [small],

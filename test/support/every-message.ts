@@ -6,11 +6,12 @@ import {
   ToolContentSchema,
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
+import { AssistantTool_State as State, StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
 import { SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { stepPart } from './step-part.ts'
 
 /** A file that a tool returns. */
 export function fileResult(
@@ -33,8 +34,8 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
   })
   const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
   const mention = { start: 0, end: 5, text: '@file' }
-  const tool = { type: 'tool', name: 'bash', rawInput: '', input: { command: 'ls' }, metadata: { exit: 0 } } as const
-  const times = { timeCreated: 2_000, timeRan: 2_001, timeCompleted: 2_002 }
+  const tool = { name: 'bash', input: { command: 'ls' }, metadata: { exit: 0 } }
+  const times = { createTime: 2_000, runTime: 2_001, completeTime: 2_002 }
   const [here, there] = [
     create(SessionLocationSchema, { directory: '/here', projectId: 'p1', subpath: 'a' }),
     create(SessionLocationSchema, { directory: '/there', projectId: 'p2', subpath: '' }),
@@ -75,17 +76,15 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
       finish: 'stop',
       rawFinish: 'end_turn',
       parts: [
-        { type: 'text', text: 'Hi', state: { signature: 's1' } },
-        { type: 'reasoning', text: 'Hm', state: { signature: 's2' }, timeCreated: 1_500, timeCompleted: 1_600 },
-        { type: 'reasoning', text: 'Timeless', state: undefined, timeCreated: undefined, timeCompleted: undefined },
-        {
+        stepPart('text', { text: 'Hi', state: { signature: 's1' } }),
+        stepPart('reasoning', { text: 'Hm', state: { signature: 's2' }, createTime: 1_500, completeTime: 1_600 }),
+        stepPart('reasoning', { text: 'Timeless' }),
+        stepPart('tool', {
           ...tool,
           ...times,
           callId: 'call_1',
-          state: 'completed',
-          error: undefined,
+          state: State.COMPLETED,
           executed: true,
-
           providerState: { a: 1 },
           providerResultState: { b: [2] },
           content: [
@@ -93,33 +92,17 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
             fileResult({ case: 'blob', value: blob }, 'image/png', 'b.png'),
             fileResult({ case: 'uri', value: 'https://example.com/c.png' }, 'image/png'),
           ],
-        },
-        { ...tool, ...times, callId: 'call_2', state: 'error', content: [], error },
-        {
-          ...tool,
+        }),
+        stepPart('tool', { ...tool, ...times, callId: 'call_2', state: State.ERROR, error }),
+        stepPart('tool', {
+          name: 'bash',
           callId: 'call_3',
-          state: 'streaming',
+          state: State.STREAMING,
           rawInput: '{"comm',
           input: {},
-          metadata: undefined,
-
-          content: [],
-          error: undefined,
-          timeCreated: 2_000,
-          timeRan: undefined,
-          timeCompleted: undefined,
-        },
-        {
-          ...tool,
-          callId: 'call_4',
-          state: 'running',
-          content: [],
-          error: undefined,
-
-          timeCreated: 2_000,
-          timeRan: 2_001,
-          timeCompleted: undefined,
-        },
+          createTime: 2_000,
+        }),
+        stepPart('tool', { ...tool, callId: 'call_4', state: State.RUNNING, createTime: 2_000, runTime: 2_001 }),
       ],
 
       costNanos: 1_500_000n,

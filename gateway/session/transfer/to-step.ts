@@ -47,8 +47,10 @@ function toPart(json: PartJson, at: Path): Part {
       return { case: 'text', value: { text: json.text, state: json.state } } as Part
     case 'reasoning': {
       const { text, state, time } = json
-      const times = { createTime: toMaybeTime(time?.created), completeTime: toMaybeTime(time?.completed) }
-      return { case: 'reasoning', value: { text, state, ...times } } as Part
+      return {
+        case: 'reasoning',
+        value: { text, state, createTime: time?.created, completeTime: time?.completed },
+      } as Part
     }
     case 'tool':
       return toTool(json, at)
@@ -57,16 +59,11 @@ function toPart(json: PartJson, at: Path): Part {
 
 function toTool(json: ToolJson, at: Path): Part {
   const { id: callId, name, executed, providerState, providerResultState, state, time } = json
-  const times = {
-    createTime: toTime(time.created),
-    runTime: toMaybeTime(time.ran),
-    completeTime: toMaybeTime(time.completed),
-  }
   const value = {
     callId,
     name,
     state: toolStates.toProto(state.status),
-    ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
+    ...(state.status === 'streaming' ? { rawInput: state.input } : { input: state.input }),
     ...('content' in state
       ? { content: state.content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])) ?? [] }
       : {}),
@@ -74,7 +71,9 @@ function toTool(json: ToolJson, at: Path): Part {
     executed,
     providerState,
     providerResultState,
-    ...times,
+    createTime: time.created,
+    runTime: time.ran,
+    completeTime: time.completed,
     metadata: 'metadata' in state ? state.metadata : undefined,
   }
   return { case: 'tool', value } as Part

@@ -1,4 +1,5 @@
 import type { DurableEventData } from './event.ts'
+import { saidIn } from './generation/draft-part.ts'
 import type { AssistantMessage } from './message.ts'
 
 /** A part of a step, of one of its attempts. */
@@ -12,18 +13,18 @@ export interface PartPlace {
  * does not change any more, and the parts of failed attempts are kept.
  */
 export function partBehind({ attempt, parts }: AssistantMessage, data: DurableEventData): PartPlace | undefined {
-  const ordinal = parts.findIndex((part, n) => {
+  const ordinal = parts.findIndex((whole, n) => {
+    const { part } = whole
+    const call = part.case === 'tool' ? part.value : undefined
     switch (data.type) {
       case 'part-ended':
-        if (n !== data.part.ordinal || (part.type === 'reasoning' && part.state !== data.state)) return false
-        return (part.type === 'tool' ? part.rawInput : part.text) === data.text
+        if (n !== data.part.ordinal || (part.case === 'reasoning' && part.value.state !== data.state)) return false
+        return saidIn(whole) === data.text
       case 'tool-called':
-        return part.type === 'tool' && part.callId === data.callId && part.input === data.input
+        return call?.callId === data.callId && call.input === data.input
       case 'tool-succeeded':
-      case 'tool-failed': {
-        const isCall = part.type === 'tool' && part.callId === data.callId
-        return isCall && part.content === data.content && part.metadata === data.metadata
-      }
+      case 'tool-failed':
+        return call?.callId === data.callId && call.content === data.content && call.metadata === data.metadata
       default:
         return false
     }

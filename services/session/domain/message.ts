@@ -1,5 +1,5 @@
 import type { BlobRef, ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantPart, AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { SessionLocation, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Prompt, SyntheticText } from './message/content.ts'
@@ -11,12 +11,10 @@ import {
   type SystemMessage,
   summarizes,
 } from './message/imported.ts'
-import type { AssistantPart } from './message/parts.ts'
 import type { Outcome } from './session.ts'
 
 export type * from './message/content.ts'
 export type * from './message/imported.ts'
-export type * from './message/parts.ts'
 
 /** Why a provider ended its answer. */
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'unknown'
@@ -116,11 +114,21 @@ export function isSummary(message: Message): message is CompactionMessage {
   return message.type === 'compaction' && summarizes(message)
 }
 
+/** The tool calls of a step. */
+export function callsOf(parts: readonly AssistantPart[]): AssistantTool[] {
+  return parts.flatMap(({ part }) => (part.case === 'tool' ? [part.value] : []))
+}
+
+/** A part with another content. */
+export function withContent(part: AssistantPart, content: AssistantPart['part']): AssistantPart {
+  return { ...part, part: content }
+}
+
 /** The blobs that a message refers to. */
 export function blobsOf(message: Message): readonly Pick<BlobRef, 'hash' | 'size'>[] {
   if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
   if (message.type !== 'assistant') return []
-  return message.parts.flatMap((part) => (part.type === 'tool' ? blobsIn(part.content) : []))
+  return callsOf(message.parts).flatMap(({ content }) => blobsIn(content))
 }
 
 /** The blobs that the result of a tool refers to. */

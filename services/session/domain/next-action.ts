@@ -2,6 +2,7 @@ import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './generation/step-errors.ts'
 import {
   type AssistantMessage,
+  callsOf,
   isInput,
   isSummary,
   type Message,
@@ -39,7 +40,7 @@ export function nextAction(conversation: readonly Message[]): NextAction {
   if (hasOverflowed(conversation)) return COMPACT
   if (last.type !== 'assistant' || last.error?.type === CONTEXT_OVERFLOW) return STEP
   if (last.error !== undefined && last.error.type !== STEP_ABORTED.type) return end('failed', last.error)
-  const calls = last.parts.filter((part) => part.type === 'tool')
+  const calls = callsOf(last.parts)
   if (calls.some(({ error }) => error?.type === REJECTED)) return end('interrupted')
   return last.error === undefined && calls.length === 0 ? end('succeeded') : STEP
 }
@@ -48,7 +49,7 @@ export function nextAction(conversation: readonly Message[]): NextAction {
 export function isUnfinished(conversation: readonly Message[]): boolean {
   const last = lastTurn(conversation)
   if (last?.type !== 'assistant') return last !== undefined
-  return last.error !== undefined || last.parts.some(({ type }) => type === 'tool')
+  return last.error !== undefined || callsOf(last.parts).length > 0
 }
 
 /** Whether the run began with only a compaction. */
@@ -70,7 +71,7 @@ function hasOverflowed(conversation: readonly Message[]): boolean {
  * conversation, such a step is ignored and repeated.
  */
 export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage): boolean {
-  return error !== undefined && (timeStreamed === undefined || parts.every(({ type }) => type !== 'tool'))
+  return error !== undefined && (timeStreamed === undefined || callsOf(parts).length === 0)
 }
 
 /** How many steps the conversation has since the last input, without those that were cut off. */

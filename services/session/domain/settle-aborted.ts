@@ -1,9 +1,14 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type AssistantPart,
+  type AssistantTool,
+  AssistantTool_State as State,
+  type StructuredError,
+} from '#gen/portico/session/v1/message_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { STEP_ABORTED, TOOL_NOT_BEGUN } from './generation/step-errors.ts'
-import type { AssistantMessage, AssistantPart, CompactionMessage, ToolPart } from './message.ts'
+import { type AssistantMessage, type CompactionMessage, callsOf, withContent } from './message.ts'
 import type { KnownRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import { refusalOf } from './permission/refusals.ts'
@@ -15,7 +20,7 @@ import { type Delegation, delegationOf, isDelegated } from './subagent/delegatio
 export const TOOL_ABORTED = structuredError('aborted', 'The tool call was cut off; what it has done is unknown')
 
 /** The error of a called tool call that is known not to have begun; undefined: it may have. */
-export type NotBegun = (part: ToolPart) => StructuredError | undefined
+export type NotBegun = (call: AssistantTool) => StructuredError | undefined
 
 /** The unfinished records of a former owner. */
 export interface Unfinished {
@@ -55,7 +60,7 @@ export function settleAborted(
       requests.filter(({ request }) => request.messageId === step.id),
       exact,
     )
-    const stays = keep && step.parts.some(isDelegated)
+    const stays = keep && callsOf(step.parts).some(isDelegated)
     const { message, events } = stays
       ? settleOthers(step, revision.now, notBegun)
       : cutOff(step, STEP_ABORTED, revision.now, notBegun)
@@ -71,10 +76,8 @@ export function settleAborted(
   for (const { request, answer } of requests) {
     if (answer === undefined) closeRequest(revision, request.id, 'reject')
   }
-  const parts = keep
-    ? []
-    : unfinished.flatMap((step) => (step.type === 'assistant' ? step.parts : [])).filter(isDelegated)
-  return { kept, abandoned: parts.flatMap((part) => delegationOf(part) ?? []) }
+  const parts = keep ? [] : unfinished.flatMap((step) => (step.type === 'assistant' ? step.parts : []))
+  return { kept, abandoned: callsOf(parts).flatMap((call) => delegationOf(call) ?? []) }
 }
 
 /**
@@ -85,9 +88,9 @@ function notBegunOf(requests: readonly KnownRequest[], exact: boolean): NotBegun
   // Earlier versions recorded the start of all calls late.
   const known = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
   const byCall = Map.groupBy(known, ({ request }) => request.callId)
-  return (part) => {
-    const own = byCall.get(part.callId) ?? (exact ? [] : undefined)
-    if (own === undefined || part.timeRan !== undefined || isDelegated(part)) return undefined
+  return (call) => {
+    const own = byCall.get(call.callId) ?? (exact ? [] : undefined)
+    if (own === undefined || call.runTime !== undefined || isDelegated(call)) return undefined
     const [refusal] = own.flatMap(({ answer }) => (answer && refusalOf(answer)) ?? [])
     return refusal ?? TOOL_NOT_BEGUN
   }
@@ -95,8 +98,9 @@ function notBegunOf(requests: readonly KnownRequest[], exact: boolean): NotBegun
 
 /** Aborts the calls of a step that are not delegated. */
 function settleOthers(step: AssistantMessage, now: number, notBegun: NotBegun) {
-  const others = { ...step, parts: step.parts.filter((part) => !isDelegated(part)) }
-  const parts = step.parts.map((part) => (isDelegated(part) ? part : settledPart(part, now, notBegun)))
+  const isOther = ({ part }: AssistantPart): boolean => part.case !== 'tool' || !isDelegated(part.value)
+  const others = { ...step, parts: step.parts.filter(isOther) }
+  const parts = step.parts.map((part) => (isOther(part) ? settledPart(part, now, notBegun) : part))
   return { message: { ...step, parts }, events: toolEvents(others, notBegun) }
 }
 
@@ -122,25 +126,32 @@ function usageOf({ costNanos, tokens }: AssistantMessage): { readonly usage?: Us
   return costNanos === undefined || tokens === undefined ? {} : { usage: { costNanos, tokens } }
 }
 
-function settledPart(part: AssistantPart, now: number, notBegun: NotBegun): AssistantPart {
-  if (part.type === 'reasoning') return { ...part, timeCompleted: part.timeCompleted ?? now }
-  if (!isUnfinishedTool(part)) return part
-  return { ...part, state: 'error', error: errorOf(part, notBegun), timeCompleted: now }
+function settledPart(whole: AssistantPart, now: number, notBegun: NotBegun): AssistantPart {
+  const { part } = whole
+  if (part.case === 'reasoning') {
+    const { completeTime = now } = part.value
+    return withContent(whole, { case: 'reasoning', value: { ...part.value, completeTime } })
+  }
+  if (part.case !== 'tool' || !isUnfinished(part.value)) return whole
+  const end = { state: State.ERROR, error: errorOf(part.value, notBegun), completeTime: now }
+  return withContent(whole, { case: 'tool', value: { ...part.value, ...end } })
 }
 
 function toolEvents(message: AssistantMessage, notBegun: NotBegun): DurableEventData[] {
-  return message.parts.filter(isUnfinishedTool).map((part) => {
-    const { callId, content, metadata } = part
-    const error = errorOf(part, notBegun)
-    return { type: 'tool-failed', messageId: message.id, callId, error, content, metadata }
-  })
+  return callsOf(message.parts)
+    .filter(isUnfinished)
+    .map((call) => {
+      const { callId, content, metadata } = call
+      const error = errorOf(call, notBegun)
+      return { type: 'tool-failed', messageId: message.id, callId, error, content, metadata }
+    })
 }
 
 /** A call is made only once the answer is complete. */
-function errorOf(part: ToolPart, notBegun: NotBegun): StructuredError {
-  return part.state === 'streaming' ? TOOL_NOT_BEGUN : (notBegun(part) ?? TOOL_ABORTED)
+function errorOf(call: AssistantTool, notBegun: NotBegun): StructuredError {
+  return call.state === State.STREAMING ? TOOL_NOT_BEGUN : (notBegun(call) ?? TOOL_ABORTED)
 }
 
-function isUnfinishedTool(part: AssistantPart): part is ToolPart {
-  return part.type === 'tool' && (part.state === 'streaming' || part.state === 'running')
+function isUnfinished({ state }: AssistantTool): boolean {
+  return state === State.STREAMING || state === State.RUNNING
 }

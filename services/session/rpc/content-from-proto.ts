@@ -1,13 +1,12 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { AssistantTool, AssistantPart as PartMessage } from '#gen/portico/session/v1/message_pb.js'
+import { type AssistantPart, AssistantTool_StateSchema } from '#gen/portico/session/v1/message_pb.js'
 import type {
   FileAttachment as FileMessage,
   Mention as MentionMessage,
   Prompt as PromptMessage,
 } from '#gen/portico/session/v1/session_pb.js'
-import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
-import type { AssistantPart, FileAttachment, Mention, Prompt, ToolPart } from '../domain/message.ts'
-import { states } from './message-to-proto.ts'
+import { check, checkEnum, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
+import type { FileAttachment, Mention, Prompt } from '../domain/message.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
 
@@ -32,53 +31,32 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
 export function timeFromProto(at: Timestamp | undefined): number | undefined {
   if (at === undefined) return undefined
   const time = timestampMs(at)
-  check(time >= 0 && time <= MAX_TIME, 'time', 'must be from 1970 to the end of the year 9999')
+  checkTime(time)
   return time
 }
 
-/** A part of an imported step. */
-export function partFromProto({ part }: PartMessage): AssistantPart {
-  switch (part.case) {
-    case 'text':
-      return { type: 'text', text: part.value.text, state: part.value.state }
-    case 'reasoning': {
-      const { text, state, createTime, completeTime } = part.value
-      return {
-        type: 'reasoning',
-        text,
-        state,
-        timeCreated: timeFromProto(createTime),
-        timeCompleted: timeFromProto(completeTime),
-      }
-    }
-    case 'tool':
-      return toTool(part.value)
-    case undefined:
-      check(false, 'part', 'is required')
-  }
+/** Rejects with REQUEST_INVALID for a time that no message can have. */
+export function checkTime(time: number | undefined): void {
+  const possible = time === undefined || (time >= 0 && time <= MAX_TIME)
+  check(possible, 'time', 'must be from 1970 to the end of the year 9999')
 }
 
-function toTool(call: AssistantTool): ToolPart {
-  const { callId, name, partialInput: rawInput = '', input = {}, content, metadata, error, executed } = call
-  const state = states.fromProto(call.state)
-  const timeCreated = timeFromProto(call.createTime)
-  check(state !== undefined && timeCreated !== undefined, 'state', 'is required, and so is the time')
-  return {
-    type: 'tool',
-    callId,
-    name: parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH),
-    state,
-    rawInput,
-    input,
-    content,
-    metadata,
-    error,
-    timeCreated,
-    timeRan: timeFromProto(call.runTime),
-    timeCompleted: timeFromProto(call.completeTime),
-    executed,
-    providerState: call.providerState,
-    providerResultState: call.providerResultState,
+/** Rejects with REQUEST_INVALID unless it is a part that a step can have. */
+export function checkPart({ part }: AssistantPart): void {
+  switch (part.case) {
+    case 'reasoning':
+      checkTime(part.value.createTime)
+      checkTime(part.value.completeTime)
+      break
+    case 'tool': {
+      const { name, state, createTime, runTime, completeTime } = part.value
+      parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH)
+      checkEnum(AssistantTool_StateSchema, state, 'state')
+      for (const time of [createTime, runTime, completeTime]) checkTime(time)
+      break
+    }
+    case undefined:
+      check(false, 'part', 'is required')
   }
 }
 

@@ -6,6 +6,7 @@ import { assistant } from '#test/contract/session-store.support.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 const sessionId = 'ses_a'
@@ -21,7 +22,11 @@ forEachTransport((name, connect) => {
     assert.ok(lease)
     await store.promote(lease, 'idle')
     const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
-    const done = assistant('msg_done', { parts: [{ type: 'text', text: 'Done.' }], timeCompleted: 5, finish: 'stop' })
+    const done = assistant('msg_done', {
+      parts: [stepPart('text', { text: 'Done.' })],
+      timeCompleted: 5,
+      finish: 'stop',
+    })
     await store.recordStep(lease, { message: done, events: [], usage: { costNanos: 7n, tokens } })
     await store.recordStep(lease, { message: assistant('msg_open'), events: [] })
     service.clock.time += 1_000

@@ -15,7 +15,7 @@ import { check, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type AssistantMessage, type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
+import { checkPart, promptFromProto, timeFromProto } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
 import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
@@ -146,11 +146,12 @@ type Headless<T extends Message['type']> = Omit<Extract<Message, { type: T }>, '
 function stepFromProto(step: StepMessage): Headless<'assistant'> {
   const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
   if (tokens !== undefined) checkTokens(tokens)
+  parts.forEach(checkPart)
   return {
     type: 'assistant',
     agent,
     model: requireModel(model),
-    parts: parts.map(partFromProto),
+    parts,
     attempt: 1,
     finish: finish as Finish | undefined,
     rawFinish,

@@ -3,8 +3,7 @@ import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AssistantMessageSchema,
-  type AssistantPartSchema,
-  AssistantTool_State,
+  type AssistantPart,
   Compaction_Status,
   type CompactionSchema,
   type MessageSchema,
@@ -24,7 +23,6 @@ import type { InboxItem } from '../domain/inbox.ts'
 import type {
   AgentAttachment,
   AssistantMessage,
-  AssistantPart,
   CompactionMessage,
   FileAttachment,
   Message,
@@ -32,7 +30,6 @@ import type {
   ShellMessage,
   SkillAttachment,
   SyntheticText,
-  ToolPart,
 } from '../domain/message.ts'
 import { type BlobContents, sourceOf, withContent } from './blob-contents.ts'
 import { deliveries, outcomes } from './enums.ts'
@@ -112,7 +109,7 @@ function assistantToProto(
   return {
     agent: message.agent,
     model: message.model,
-    parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
+    parts: message.parts.map((part) => partWithContent(part, blobs)),
     finish: message.finish,
     rawFinish: message.rawFinish,
     costNanos,
@@ -154,55 +151,11 @@ function compactionToProto(message: CompactionMessage): MessageInitShape<typeof 
   }
 }
 
-/** How far a tool call is. */
-export const states = enumTable({
-  streaming: AssistantTool_State.STREAMING,
-  running: AssistantTool_State.RUNNING,
-  completed: AssistantTool_State.COMPLETED,
-  error: AssistantTool_State.ERROR,
-})
-
-type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
-
-/** A part of a step as other services see it. */
-export function partToProto(part: AssistantPart, blobs: BlobContents): Part {
-  switch (part.type) {
-    case 'text':
-      return { case: 'text', value: { text: part.text, state: part.state } }
-    case 'reasoning': {
-      const { text, state, timeCreated, timeCompleted } = part
-      const value = {
-        text,
-        createTime: setTime(timeCreated),
-        state,
-        completeTime: setTime(timeCompleted),
-      }
-      return { case: 'reasoning', value }
-    }
-    case 'tool':
-      return toolToProto(part, blobs)
-  }
-}
-
-function toolToProto(part: ToolPart, blobs: BlobContents): Part {
-  const { metadata, error, timeRan, timeCompleted, executed, providerState, providerResultState } = part
-  const value = {
-    callId: part.callId,
-    name: part.name,
-    state: states.toProto(part.state),
-    partialInput: part.state === 'streaming' ? part.rawInput : undefined,
-    input: part.input,
-    content: part.content.map((content) => withContent(content, blobs)),
-    createTime: timestampFromMs(part.timeCreated),
-    metadata,
-    executed,
-    providerState,
-    providerResultState,
-    error,
-    runTime: setTime(timeRan),
-    completeTime: setTime(timeCompleted),
-  }
-  return { case: 'tool', value }
+function partWithContent(whole: AssistantPart, blobs: BlobContents): AssistantPart {
+  const { part } = whole
+  if (part.case !== 'tool' || part.value.content.length === 0) return whole
+  const content = part.value.content.map((piece) => withContent(piece, blobs))
+  return { ...whole, part: { case: 'tool', value: { ...part.value, content } } }
 }
 
 /** A prompt as other services see it, with the content of its files. */

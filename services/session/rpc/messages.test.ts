@@ -9,6 +9,7 @@ import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { fileResult } from '#test/support/every-message.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
 import { textResult } from '../domain/generation/call-outcome.ts'
 import type { AssistantMessage } from '../domain/message.ts'
@@ -38,15 +39,8 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
 const NONE = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
 
 function step(blob: BlobRef): AssistantMessage {
-  const times = { timeCreated: T, timeRan: T + 1, timeCompleted: T + 2 }
-  const call = {
-    type: 'tool',
-    rawInput: '{"a":1}',
-    input: { a: 1 },
-    metadata: { exit: 0 },
-    error: undefined,
-    ...times,
-  } as const
+  const times = { createTime: T, runTime: T + 1, completeTime: T + 2 }
+  const call = { rawInput: '{"a":1}', input: { a: 1 }, ...times }
   return {
     ...{
       id: 'msg_2',
@@ -59,16 +53,16 @@ function step(blob: BlobRef): AssistantMessage {
       rawFinish: 'raw',
     },
     parts: [
-      { type: 'reasoning', text: 'hm', state: { signature: 's' }, timeCreated: T, timeCompleted: T + 1 },
-      { type: 'text', text: 'Hello' },
-      {
-        ...{ ...call, callId: 'c1', name: 'read', state: 'completed' },
+      stepPart('reasoning', { text: 'hm', state: { signature: 's' }, createTime: T, completeTime: T + 1 }),
+      stepPart('text', { text: 'Hello' }),
+      stepPart('tool', {
+        ...{ ...call, callId: 'c1', name: 'read', state: AssistantTool_State.COMPLETED, metadata: { exit: 0 } },
         content: [textResult('out'), fileResult({ case: 'blob', value: blob }, 'image/png', 'a.png')],
-      },
-      {
-        ...{ ...call, callId: 'c2', name: 'bash', state: 'error', content: [], metadata: undefined },
+      }),
+      stepPart('tool', {
+        ...{ ...call, callId: 'c2', name: 'bash', state: AssistantTool_State.ERROR },
         error: structuredError('aborted', 'gone'),
-      },
+      }),
     ],
     ...{ costNanos: 5n, tokens: NONE, error: undefined, retry: undefined, timeStreamed: T, timeCompleted: T + 3 },
   }

@@ -8,6 +8,7 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { admission, assistant, newSession, request, W } from '#test/contract/session-store.support.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
+import { stepPart } from '#test/support/step-part.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { openMongoSessionStore } from '../adapters/mongo/session-store.ts'
@@ -84,7 +85,7 @@ async function writesConcernNobody(stores: readonly SessionStore[]): Promise<voi
   await new OwnedSession(countCalls(ownStore, begun), tenure).beginStep(known)
   assert.deepEqual(begun, ['revise'], 'a step begins with one call')
   const write = async (before: AssistantMessage | undefined, text: string): Promise<AssistantMessage> => {
-    const message = assistant('msg_step', { parts: [{ type: 'text', text }] })
+    const message = assistant('msg_step', { parts: [stepPart('text', { text })] })
     await owned.recordStep(before, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
     return message
   }

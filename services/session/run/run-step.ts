@@ -1,11 +1,11 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { isFull } from '../domain/compaction/request-size.ts'
 import { newStep } from '../domain/generation/draft-part.ts'
 import { STEP_ABORTED } from '../domain/generation/step-errors.ts'
-import type { AssistantMessage, Message, ToolPart } from '../domain/message.ts'
+import type { AssistantMessage, Message } from '../domain/message.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { delegationOf } from '../domain/subagent/delegation.ts'
 import { generate } from './generate.ts'
@@ -84,7 +84,7 @@ async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder):
 async function sideBySide(
   run: RunContext,
   step: StepRecorder,
-  work: (part: ToolPart, signal: AbortSignal) => Promise<void>,
+  work: (part: AssistantTool, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const parts = step.draft.runningCalls
   if (parts.length === 0) return

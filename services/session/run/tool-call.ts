@@ -1,12 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import { type ToolContent, ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
-import type { ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { TASK } from '../domain/subagent/task-tool.ts'
@@ -35,7 +34,7 @@ export async function doToolCall(
   run: RunContext,
   plan: StepPlan,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   { places, permissions }: { readonly places: Places; readonly permissions: StepPermissions },
   signal: AbortSignal,
 ): Promise<void> {
@@ -65,7 +64,7 @@ export async function doToolCall(
 async function prepare(
   run: RunContext,
   { location }: StepPlan,
-  { name, input }: ToolPart,
+  { name, input = {} }: AssistantTool,
   places: Places,
   signal: AbortSignal,
 ): Promise<PreparedCall | { readonly error: StructuredError }> {
@@ -97,7 +96,7 @@ async function runTool(
   run: RunContext,
   { location }: StepPlan,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   { accesses, input }: PreparedCall,
   signal: AbortSignal,
   hold: BlobHold,

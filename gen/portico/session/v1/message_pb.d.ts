@@ -365,18 +365,18 @@ export declare type AssistantReasoning = Message$1<"portico.session.v1.Assistant
   state?: JsonObject | undefined;
 
   /**
-   * When it began; absent if an imported one has no times.
+   * When it began, in milliseconds since the Unix epoch; absent if an imported one has no times.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 3;
+   * @generated from field: optional double create_time = 3;
    */
-  createTime?: Timestamp | undefined;
+  createTime?: number | undefined;
 
   /**
-   * When it ended; absent before.
+   * When it ended, in milliseconds since the Unix epoch; absent before.
    *
-   * @generated from field: google.protobuf.Timestamp complete_time = 4;
+   * @generated from field: optional double complete_time = 4;
    */
-  completeTime?: Timestamp | undefined;
+  completeTime?: number | undefined;
 };
 
 /**
@@ -407,14 +407,15 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   state: AssistantTool_State;
 
   /**
-   * The arguments as JSON text, as far as the model has written them; only with STATE_STREAMING.
+   * The arguments as JSON text, exactly as the model has written them so far; empty in an imported call, except with
+   * STATE_STREAMING.
    *
-   * @generated from field: optional string partial_input = 4;
+   * @generated from field: string raw_input = 4;
    */
-  partialInput?: string | undefined;
+  rawInput: string;
 
   /**
-   * The arguments as JSON text, as far as the model has written them; only with STATE_STREAMING.
+   * The arguments; empty until they are complete, and when they are not a JSON object.
    *
    * @generated from field: google.protobuf.Struct input = 5;
    */
@@ -442,25 +443,25 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   error?: StructuredError | undefined;
 
   /**
-   * When the model began to write it.
+   * When the model began to write it, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   * @generated from field: double create_time = 9;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * When it began to run; absent: it did not.
+   * When it began to run, in milliseconds since the Unix epoch; absent: it did not.
    *
-   * @generated from field: google.protobuf.Timestamp run_time = 10;
+   * @generated from field: optional double run_time = 10;
    */
-  runTime?: Timestamp | undefined;
+  runTime?: number | undefined;
 
   /**
-   * When it ended; absent before.
+   * When it ended, in milliseconds since the Unix epoch; absent before.
    *
-   * @generated from field: google.protobuf.Timestamp complete_time = 11;
+   * @generated from field: optional double complete_time = 11;
    */
-  completeTime?: Timestamp | undefined;
+  completeTime?: number | undefined;
 
   /**
    * Whether the provider ran it; absent: unknown.

@@ -1,6 +1,7 @@
+import type { AssistantPart } from '#gen/portico/session/v1/message_pb.js'
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
-import type { ToolPart } from '#services/session/domain/message.ts'
+import { saidIn } from '#services/session/domain/generation/draft-part.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
@@ -158,32 +159,26 @@ export function completeEvent(record: EventRecord, { data, source }: StoredEvent
   const { id, workspace, sessionId, seq, directory, timeCreated } = record
   if (source !== undefined) {
     if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
-    fill(data, source.type === 'part' ? parsePart(held) : JSON.parse(held))
+    if (source.type === 'part') fillFromPart(data, parsePart(held))
+    else fillFromItem(data, JSON.parse(held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-function fill(data: any, held: any): void {
-  switch (data.type) {
-    case 'inbox-enqueued':
-      data.item[data.item.type] = held
-      break
-    case 'synthetic-added':
-      data.synthetic = held
-      break
-    case 'part-ended':
-      data.text = held.type === 'tool' ? held.rawInput : held.text
-      if (held.type === 'reasoning' && held.state !== undefined) data.state = held.state
-      break
-    case 'tool-called':
-      data.input = held.input
-      break
-    default: {
-      const { content, metadata } = held as ToolPart
-      Object.assign(data, { content, metadata })
-    }
-  }
+function fillFromItem(data: any, held: any): void {
+  if (data.type === 'inbox-enqueued') data.item[data.item.type] = held
+  else data.synthetic = held
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
+function fillFromPart(data: any, held: AssistantPart): void {
+  const { part } = held
+  if (data.type === 'part-ended') data.text = saidIn(held)
+  if (part.case === 'reasoning' && part.value.state !== undefined) data.state = part.value.state
+  if (part.case !== 'tool' || data.type === 'part-ended') return
+  const { input = {}, content, metadata } = part.value
+  Object.assign(data, data.type === 'tool-called' ? { input } : { content, metadata })
 }
 
 /** Types of the first event of a session. */

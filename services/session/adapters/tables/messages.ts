@@ -1,13 +1,7 @@
-import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf'
-import { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import { type AssistantPart, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
 import { moneyAsText } from '#services/session/domain/message/size.ts'
-import {
-  type AssistantMessage,
-  type AssistantPart,
-  isSettled,
-  type Message,
-  type StoredMessage,
-} from '#services/session/domain/message.ts'
+import { type AssistantMessage, isSettled, type Message, type StoredMessage } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, long, type RowOf, text } from '#shared/stores/table.ts'
 
@@ -100,20 +94,19 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
   const changed = write.type === 'insert' ? message.parts.keys() : write.changed
   return [...changed].map((ordinal) => {
     const { id, attempt, parts } = message
-    return { workspace, message: id, attempt, ordinal, data: partJson(parts[ordinal] as AssistantPart) }
+    return {
+      workspace,
+      message: id,
+      attempt,
+      ordinal,
+      data: toJsonString(AssistantPartSchema, parts[ordinal] as AssistantPart),
+    }
   })
-}
-
-function partJson(part: AssistantPart): string {
-  if (part.type !== 'tool') return JSON.stringify(part)
-  return JSON.stringify({ ...part, content: part.content.map((each) => toJson(ToolContentSchema, each)) })
 }
 
 /** The part in a record. */
 export function parsePart(data: string): AssistantPart {
-  const part = JSON.parse(data)
-  if (part.type !== 'tool') return part
-  return { ...part, content: part.content.map((each: JsonValue) => fromJson(ToolContentSchema, each)) }
+  return fromJsonString(AssistantPartSchema, data)
 }
 
 /**

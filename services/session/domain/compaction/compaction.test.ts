@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { stepPart } from '#test/support/step-part.ts'
 import { textResult } from '../generation/call-outcome.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
-import type { AssistantMessage, Message, ToolPart } from '../message.ts'
+import type { AssistantMessage, Message } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
 import { newestHalf, recentOf } from './recent.ts'
 import { hasGoneOn, isFull, tokensOf } from './request-size.ts'
@@ -22,7 +24,7 @@ function user(text: string): Message {
 
 function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
   return {
-    ...{ ...head, type: 'assistant', agent: 'build', model, parts: [{ type: 'text', text }], attempt: 1 },
+    ...{ ...head, type: 'assistant', agent: 'build', model, parts: [stepPart('text', { text })], attempt: 1 },
     ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
     ...{ timeStreamed: 1, timeCompleted: 2 },
     ...changes,
@@ -30,12 +32,8 @@ function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantM
 }
 
 function called(result: string): AssistantMessage {
-  const part: ToolPart = {
-    ...{ type: 'tool', callId: 'c', name: 'look', state: 'completed', rawInput: '{}', input: {} },
-    ...{ content: [textResult(result)], metadata: undefined, error: undefined },
-    ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
-  }
-  return step('', { parts: [part] })
+  const call = { callId: 'c', name: 'look', state: State.COMPLETED, rawInput: '{}', input: {} }
+  return step('', { parts: [stepPart('tool', { ...call, content: [textResult(result)] })] })
 }
 
 const summary = (text: string, recent = ''): Message => ({

@@ -1,7 +1,7 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
-import { type AssistantMessage, isInput, isSummary, type Message } from '../message.ts'
+import { type AssistantMessage, callsOf, isInput, isSummary, type Message } from '../message.ts'
 import { coveredBy, shownOf } from './shown.ts'
 import { bytesIn, turnText } from './turn-text.ts'
 
@@ -79,7 +79,7 @@ function tokensIn(message: Message): number {
 
 /** What the tools of a step returned, which its own usage has not counted. */
 function resultTokens({ parts }: AssistantMessage): number {
-  const contents = parts.flatMap((part) => (part.type === 'tool' ? part.content : []))
+  const contents = callsOf(parts).flatMap(({ content }) => content)
   return contents.reduce(
     (sum, { content }) => sum + (content.case === 'file' ? MEDIA : textTokens(content.value ?? '')),
     0,

@@ -1,4 +1,5 @@
-import type { AssistantMessage, Message, Prompt, ToolPart } from '../message.ts'
+import { type AssistantTool, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantMessage, Message, Prompt } from '../message.ts'
 
 /** A turn of a conversation as text; a call is in it together with its result. */
 export interface TurnText {
@@ -44,14 +45,15 @@ function promptText({ text, files, skills = [] }: Prompt): string {
 
 function assistantText({ parts }: AssistantMessage): TurnText | undefined {
   const [whole, short]: [string[], string[]] = [[], []]
-  for (const part of parts) {
-    if (part.type === 'text' && part.text.trim() !== '') {
-      whole.push(part.text)
-      short.push(part.text)
+  for (const { part } of parts) {
+    if (part.case === 'text' && part.value.text.trim() !== '') {
+      whole.push(part.value.text)
+      short.push(part.value.text)
     }
-    if (part.type === 'tool') {
-      const returned = returnedBy(part)
-      const called = `(calls ${part.name} with ${part.rawInput || JSON.stringify(part.input)}`
+    if (part.case === 'tool') {
+      const { name, rawInput, input = {} } = part.value
+      const returned = returnedBy(part.value)
+      const called = `(calls ${name} with ${rawInput || JSON.stringify(input)}`
       whole.push(`${called}; ${returned})`)
       short.push(`${called.slice(0, 2 * SHORT)}; ${beginningOf(returned, SHORT)})`)
     }
@@ -60,11 +62,11 @@ function assistantText({ parts }: AssistantMessage): TurnText | undefined {
   return { text: `assistant: ${whole.join('\n')}`, short: `assistant: ${short.join('\n')}` }
 }
 
-function returnedBy({ state, content, error }: ToolPart): string {
+function returnedBy({ state, content, error }: AssistantTool): string {
   const texts = content.map(({ content: each }) =>
     each.case === 'file' ? `(file of type ${each.value.mime})` : (each.value ?? ''),
   )
-  const failed = state === 'completed' ? [] : [`error: ${error?.message ?? 'it was cut off'}`]
+  const failed = state === State.COMPLETED ? [] : [`error: ${error?.message ?? 'it was cut off'}`]
   return `result: ${[...failed, ...texts].join('\n')}`
 }
 

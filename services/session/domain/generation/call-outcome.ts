@@ -8,7 +8,7 @@ import { structuredError } from '../structured-error.ts'
 export interface CallOutcome {
   /** Undefined: well. */
   readonly error: StructuredError | undefined
-  readonly content: readonly ToolContent[]
+  readonly content: ToolContent[]
   readonly metadata: JsonObject | undefined
 }
 

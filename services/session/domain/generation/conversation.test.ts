@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { type AssistantPart, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { part } from '#test/support/generation.ts'
-import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
+import { type CallInit, stepPart } from '#test/support/step-part.ts'
+import type { AssistantMessage, CompactionMessage, Message } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
 import { structuredError } from '../structured-error.ts'
 import { textResult } from './call-outcome.ts'
@@ -24,7 +26,14 @@ function user(text: string): Message {
 
 function step(changes: Partial<AssistantMessage> = {}): AssistantMessage {
   return {
-    ...{ type: 'assistant', id: 'msg_a', timeCreated: 0, agent: 'build', model, parts: [{ type: 'text', text: 'Hi' }] },
+    ...{
+      type: 'assistant',
+      id: 'msg_a',
+      timeCreated: 0,
+      agent: 'build',
+      model,
+      parts: [stepPart('text', { text: 'Hi' })],
+    },
     attempt: 1,
     ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
     ...{ timeStreamed: 1, timeCompleted: 2 },
@@ -32,14 +41,13 @@ function step(changes: Partial<AssistantMessage> = {}): AssistantMessage {
   }
 }
 
-function call(type: string | undefined, changes: Partial<ToolPart> = {}): ToolPart {
-  return {
-    ...{ type: 'tool', callId: 'c', name: 'look', state: type === undefined ? 'completed' : 'error' },
-    ...{ rawInput: '{"a":1}', input: { a: 1 }, content: [], metadata: undefined },
+function call(type: string | undefined, changes: CallInit = {}): AssistantPart {
+  return stepPart('tool', {
+    ...{ callId: 'c', name: 'look', state: type === undefined ? State.COMPLETED : State.ERROR },
+    ...{ rawInput: '{"a":1}', input: { a: 1 } },
     error: type === undefined ? undefined : structuredError(type, 'no'),
-    ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
     ...changes,
-  }
+  })
 }
 
 const WORDS: Readonly<Record<Role, string>> = ['', 'system', 'user', 'assistant', 'tool']
@@ -187,7 +195,7 @@ test('every call has a result, whatever became of it, and arguments that are JSO
     call(undefined, { callId: 'done', content: [textResult('seen')] }),
     call('tool.timeout', { callId: 'failed', content: [textResult('half')] }),
     call('aborted', { callId: 'cut', rawInput: '{"a":', input: {} }),
-    call(undefined, { callId: 'running', state: 'running' }),
+    call(undefined, { callId: 'running', state: State.RUNNING }),
   ]
   const [, asked, shown] = modelMessages([user('a'), step({ parts })])
   const sent = asked?.parts.map(({ part }) => part.case === 'toolCall' && [part.value.callId, part.value.arguments])

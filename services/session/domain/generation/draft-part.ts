@@ -1,7 +1,13 @@
+import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
+import {
+  type AssistantPart,
+  AssistantPartSchema,
+  AssistantTool_State as State,
+} from '#gen/portico/session/v1/message_pb.js'
 import type { PartRef } from '../event.ts'
-import type { AssistantMessage, AssistantPart } from '../message.ts'
+import { type AssistantMessage, callsOf, withContent } from '../message.ts'
 
 /** A step as it begins. */
 export function newStep(id: string, agent: string, model: ModelRef, now: number): AssistantMessage {
@@ -36,44 +42,51 @@ export function newPart(
   switch (kind) {
     case Kind.TEXT:
     case Kind.REFUSAL:
-      return { type: 'text', text: '' }
+      return create(AssistantPartSchema, { part: { case: 'text', value: {} } })
     case Kind.REASONING:
     case Kind.REASONING_SUMMARY:
-      return { type: 'reasoning', text: '', state: undefined, timeCreated: now, timeCompleted: undefined }
-    case Kind.TOOL_CALL:
-      return newCall(freeCallId(toolCall?.callId ?? '', parts), toolCall?.name ?? '', now)
+      return create(AssistantPartSchema, { part: { case: 'reasoning', value: { createTime: now } } })
+    case Kind.TOOL_CALL: {
+      const { callId = '', name = '' } = toolCall ?? {}
+      const call = { callId: freeCallId(callId, parts), name, state: State.STREAMING, input: {}, createTime: now }
+      return create(AssistantPartSchema, { part: { case: 'tool', value: call } })
+    }
     default:
       return undefined
   }
 }
 
-function newCall(callId: string, name: string, now: number): AssistantPart {
-  return {
-    type: 'tool',
-    callId,
-    name,
-    state: 'streaming',
-    rawInput: '',
-    input: {},
-    content: [],
-    metadata: undefined,
-    error: undefined,
-    timeCreated: now,
-    timeRan: undefined,
-    timeCompleted: undefined,
+/** What a model has said in a part: a text, or the arguments of a call. */
+export function saidIn({ part }: AssistantPart): string {
+  return part.case === 'tool' ? part.value.rawInput : (part.value?.text ?? '')
+}
+
+/** The part with this in place of what a model has said. */
+export function withSaid(whole: AssistantPart, said: string): AssistantPart {
+  const { part } = whole
+  switch (part.case) {
+    case 'text':
+      return withContent(whole, { case: 'text', value: { ...part.value, text: said } })
+    case 'reasoning':
+      return withContent(whole, { case: 'reasoning', value: { ...part.value, text: said } })
+    case 'tool':
+      return withContent(whole, { case: 'tool', value: { ...part.value, rawInput: said } })
+    default:
+      return whole
   }
 }
 
 /** Not every provider sees to it that the calls of one answer have ids, and different ones. */
 function freeCallId(wanted: string, parts: readonly AssistantPart[]): string {
-  const taken = new Set(parts.map((part) => (part.type === 'tool' ? part.callId : '')))
+  const taken = new Set(callsOf(parts).map((call) => call.callId))
   let id = wanted
   for (let n = 1; id === '' || taken.has(id); n++) id = `${wanted || 'call'}_${n}`
   return id
 }
 
 /** How events name a part of a message. */
-export function refOf(messageId: string, part: AssistantPart, ordinal: number): PartRef {
-  if (part.type !== 'tool') return { messageId, kind: part.type, ordinal }
-  return { messageId, kind: 'tool-input', ordinal, callId: part.callId, toolName: part.name }
+export function refOf(messageId: string, { part }: AssistantPart, ordinal: number): PartRef {
+  if (part.case !== 'tool') return { messageId, kind: part.case ?? 'text', ordinal }
+  const { callId, name: toolName } = part.value
+  return { messageId, kind: 'tool-input', ordinal, callId, toolName }
 }

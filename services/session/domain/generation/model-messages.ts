@@ -4,17 +4,21 @@ import {
   type Message as ModelMessage,
   Message_Role as Role,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  type AssistantPart,
+  type AssistantTool,
+  AssistantTool_State as State,
+} from '#gen/portico/session/v1/message_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { shownOf } from '../compaction/shown.ts'
 import {
   type AssistantMessage,
-  type AssistantPart,
   type CompactionMessage,
+  callsOf,
   isInput,
   isSummary,
   type Message,
   type Prompt,
-  type ToolPart,
 } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import { type ContentInit, textContent, turn } from './generation.ts'
@@ -98,30 +102,32 @@ function assistantTurn(message: AssistantMessage, model: ModelRef, contents: Con
   const sameModel = message.model.providerId === model.providerId && message.model.modelId === model.modelId
   const parts = message.parts.flatMap((part) => assistantContent(part, sameModel))
   if (parts.length === 0) return []
-  const calls = message.parts.filter((part) => part.type === 'tool')
+  const calls = callsOf(message.parts)
   const answer = turn(Role.ASSISTANT, ...parts)
   if (calls.length === 0) return [answer]
   return [answer, turn(Role.TOOL, ...calls.map((call) => toolResult(call, contents)))]
 }
 
-function assistantContent(part: AssistantPart, sameModel: boolean): ContentInit[] {
-  switch (part.type) {
+function assistantContent({ part }: AssistantPart, sameModel: boolean): ContentInit[] {
+  switch (part.case) {
     case 'text':
-      return part.text === '' ? [] : [textContent(part.text)]
+      return part.value.text === '' ? [] : [textContent(part.value.text)]
     case 'reasoning':
-      return sameModel ? [{ case: 'reasoning', value: thoughtOf(part) }] : []
+      return sameModel ? [{ case: 'reasoning', value: thoughtOf(part.value) }] : []
     case 'tool': {
-      const { callId, name, rawInput, input } = part
+      const { callId, name, rawInput, input = {} } = part.value
       // Arguments that were cut off are not JSON, and a provider would refuse the whole conversation because of them.
       const whole = rawInput.trim() !== '' && parseArguments(rawInput).problem === undefined
       return [{ case: 'toolCall', value: { callId, name, arguments: whole ? rawInput : JSON.stringify(input) } }]
     }
+    default:
+      return []
   }
 }
 
-function toolResult({ callId, state, content, error }: ToolPart, contents: Contents): ContentInit {
+function toolResult({ callId, state, content, error }: AssistantTool, contents: Contents): ContentInit {
   const returned = content.map((each) => toolContent(each, contents))
-  const failed = state !== 'completed'
+  const failed = state !== State.COMPLETED
   if (failed) {
     const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
     returned.unshift(textContent(content.length === 0 ? `Error: ${text}` : `Error: ${text}\n`))

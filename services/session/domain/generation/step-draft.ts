@@ -1,14 +1,19 @@
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, PartExtended, PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type AssistantPart,
+  type AssistantTool,
+  AssistantTool_State as State,
+  type StructuredError,
+} from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
-import type { AssistantMessage, AssistantPart, ToolPart } from '../message.ts'
+import { type AssistantMessage, callsOf, withContent } from '../message.ts'
 import { NO_TOKENS } from '../session.ts'
 import { cutOff, type NotBegun } from '../settle-aborted.ts'
 import { type CallOutcome, invalidInput } from './call-outcome.ts'
-import { newPart, refOf } from './draft-part.ts'
+import { newPart, refOf, saidIn, withSaid } from './draft-part.ts'
 import { finishOf, textOf, usageOf } from './generation.ts'
 import { TOOL_NOT_BEGUN } from './step-errors.ts'
 import { StepRoom } from './step-room.ts'
@@ -61,8 +66,8 @@ export class StepDraft {
   }
 
   /** Tool calls that have to be run. */
-  get runningCalls(): readonly ToolPart[] {
-    return this.#parts.filter((part) => part.type === 'tool').filter(({ state }) => state === 'running')
+  get runningCalls(): readonly AssistantTool[] {
+    return callsOf(this.#parts).filter(({ state }) => state === State.RUNNING)
   }
 
   /** The generation failed and will be repeated: resets the step to its beginning. */
@@ -103,32 +108,31 @@ export class StepDraft {
       if (durable !== undefined) events.push(durable)
     }
     events.push({ type: 'step-streamed', messageId })
-    this.#parts.forEach((part, ordinal) => {
-      if (part.type !== 'tool') return
-      const { input = {}, problem } = parseArguments(part.rawInput)
-      this.#parts[ordinal] = { ...part, state: 'running', input }
-      events.push({ type: 'tool-called', messageId, callId: part.callId, input })
-      if (problem !== undefined) events.push(this.settle(part.callId, invalidInput(problem), now))
-    })
+    for (const { callId, rawInput } of callsOf(this.#parts)) {
+      const { input = {}, problem } = parseArguments(rawInput)
+      this.#replace(callId, { state: State.RUNNING, input })
+      events.push({ type: 'tool-called', messageId, callId, input })
+      if (problem !== undefined) events.push(this.settle(callId, invalidInput(problem), now))
+    }
     return events
   }
 
   /** A call begins to run. */
   ran(callId: string, now: number): void {
-    this.#replace(callId, (part) => ({ ...part, timeRan: now }))
+    this.#replace(callId, { runTime: now })
   }
 
   /** How far a call has come. */
   progressed(callId: string, metadata: JsonObject): VolatileEventData {
-    this.#replace(callId, (part) => ({ ...part, metadata }))
+    this.#replace(callId, { metadata })
     return { type: 'tool-progressed', messageId: this.#message.id, callId, metadata }
   }
 
   /** A call has ended. */
   settle(callId: string, outcome: CallOutcome, now: number): DurableEventData {
     const { error, content, metadata } = this.#room.takeResult(outcome)
-    const state = error === undefined ? 'completed' : 'error'
-    this.#replace(callId, (part) => ({ ...part, state, error, content, metadata, timeCompleted: now }))
+    const state = error === undefined ? State.COMPLETED : State.ERROR
+    this.#replace(callId, { state, error, content, metadata, completeTime: now })
     const result = { messageId: this.#message.id, callId, content, metadata }
     return error === undefined ? { type: 'tool-succeeded', ...result } : { type: 'tool-failed', ...result, error }
   }
@@ -142,7 +146,7 @@ export class StepDraft {
 
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
-    const notBegun: NotBegun = ({ timeRan }) => (timeRan === undefined ? TOOL_NOT_BEGUN : undefined)
+    const notBegun: NotBegun = ({ runTime }) => (runTime === undefined ? TOOL_NOT_BEGUN : undefined)
     const { message, events } = cutOff(this.message, error, now, notBegun)
     this.#message = message
     this.#parts = [...message.parts]
@@ -162,9 +166,8 @@ export class StepDraft {
     const ordinal = this.#open.get(index)
     const part = ordinal === undefined ? undefined : this.#parts[ordinal]
     if (ordinal === undefined || part === undefined) return undefined
-    if (!this.#room.takeSaid(part.type, delta)) return undefined
-    this.#parts[ordinal] =
-      part.type === 'tool' ? { ...part, rawInput: part.rawInput + delta } : { ...part, text: part.text + delta }
+    if (!this.#room.takeSaid(part.part.case, delta)) return undefined
+    this.#parts[ordinal] = withSaid(part, saidIn(part) + delta)
     return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
   }
 
@@ -174,20 +177,26 @@ export class StepDraft {
     const part = ordinal === undefined ? undefined : this.#parts[ordinal]
     if (ordinal === undefined || part === undefined) return undefined
     this.#open.delete(index)
-    const soFar = part.type === 'tool' ? part.rawInput : part.text
+    const soFar = saidIn(part)
     const text = whole === undefined ? soFar : textOf(whole)
     const state = whole?.part.case === 'reasoning' ? thoughtState(whole.part.value) : undefined
-    if (!this.#room.takeSaid(part.type, [text, state], [soFar])) return undefined
+    const { part: content } = part
+    if (!this.#room.takeSaid(content.case, [text, state], [soFar])) return undefined
     const ended = { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } as const
-    if (part.type !== 'reasoning') {
-      this.#parts[ordinal] = part.type === 'tool' ? { ...part, rawInput: text } : { ...part, text }
+    if (content.case !== 'reasoning') {
+      this.#parts[ordinal] = withSaid(part, text)
       return { durable: ended }
     }
-    this.#parts[ordinal] = { ...part, text, state, timeCompleted: now }
+    const thought = { ...content.value, text, state, completeTime: now }
+    this.#parts[ordinal] = withContent(part, { case: 'reasoning', value: thought })
     return { durable: state === undefined ? ended : { ...ended, state } }
   }
 
-  #replace(callId: string, change: (part: ToolPart) => ToolPart): void {
-    this.#parts = this.#parts.map((part) => (part.type === 'tool' && part.callId === callId ? change(part) : part))
+  #replace(callId: string, changes: Partial<AssistantTool>): void {
+    this.#parts = this.#parts.map((whole) => {
+      const { part } = whole
+      if (part.case !== 'tool' || part.value.callId !== callId) return whole
+      return withContent(whole, { case: 'tool', value: { ...part.value, ...changes } })
+    })
   }
 }

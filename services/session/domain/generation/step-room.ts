@@ -1,7 +1,6 @@
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantPart, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message/size.ts'
-import type { AssistantPart } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
 import { textResult } from './call-outcome.ts'
 
@@ -41,7 +40,7 @@ export class StepRoom {
   }
 
   /** Whether there is room for more of what a model says in such a part, beyond what was taken before. */
-  takeSaid(part: AssistantPart['type'], said: unknown, before: unknown = undefined): boolean {
+  takeSaid(part: AssistantPart['part']['case'], said: unknown, before: unknown = undefined): boolean {
     // The arguments of a call are kept as the model wrote them, and as an object.
     const times = part === 'tool' ? 2 : 1
     const bytes = Math.max(0, jsonBytesOf(said) - jsonBytesOf(before)) * times

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { ReasoningPartSchema, type ReasoningPart as Thought } from '#gen/portico/inference/v1/inference_pb.js'
+import type { AssistantReasoning } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
-import type { ReasoningPart } from '../message.ts'
 
 /** The text of a thought that people see: the thought itself, else its summary. */
 export function shownThought({ text, summary }: Thought): string {
@@ -23,7 +23,7 @@ export function thoughtState(thought: Thought): JsonObject | undefined {
 }
 
 /** The thought that a part was made of. */
-export function thoughtOf({ text, state }: ReasoningPart): Thought {
+export function thoughtOf({ text, state }: AssistantReasoning): Thought {
   const onlySummary = state?.summary === true
   return create(ReasoningPartSchema, {
     text: onlySummary ? undefined : text || undefined,

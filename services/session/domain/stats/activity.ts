@@ -1,6 +1,7 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type AssistantTool, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
-import type { Message, ToolPart } from '../message.ts'
+import { callsOf, type Message } from '../message.ts'
 
 /** A tool call, as statistics count it. */
 export interface CountedCall {
@@ -38,11 +39,10 @@ export function activityOf(message: Message): Activity | undefined {
   }
   if (message.type !== 'assistant' || message.timeCompleted === undefined) return undefined
   const { model, tokens, costNanos, parts } = message
-  const calls = parts.filter((part) => part.type === 'tool').map(toCall)
-  return { ...named, type: 'step', model, tokens, costNanos, calls }
+  return { ...named, type: 'step', model, tokens, costNanos, calls: callsOf(parts).map(toCall) }
 }
 
-function toCall({ name, state, timeCreated, timeRan, timeCompleted }: ToolPart): CountedCall {
-  const end = state === 'completed' ? 'succeeded' : state === 'error' ? 'failed' : 'unfinished'
-  return { name, end, durationMs: timeCompleted === undefined ? undefined : timeCompleted - (timeRan ?? timeCreated) }
+function toCall({ name, state, createTime, runTime, completeTime }: AssistantTool): CountedCall {
+  const end = state === State.COMPLETED ? 'succeeded' : state === State.ERROR ? 'failed' : 'unfinished'
+  return { name, end, durationMs: completeTime === undefined ? undefined : completeTime - (runTime ?? createTime) }
 }

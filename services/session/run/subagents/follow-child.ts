@@ -152,7 +152,7 @@ async function readEnd(run: RunContext, sessionId: string, promptId: string) {
 
 function textOf({ parts }: AssistantMessage): string {
   return parts
-    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : []))
     .join('\n\n')
     .trim()
 }

@@ -1,7 +1,7 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { invalidInput } from '#services/session/domain/generation/call-outcome.ts'
-import type { ToolPart } from '#services/session/domain/message.ts'
+import { callsOf } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { type Delegation, delegationOf } from '#services/session/domain/subagent/delegation.ts'
 import { parseTask, type TaskInput } from '#services/session/domain/subagent/task-input.ts'
@@ -31,12 +31,12 @@ export async function doTaskCall(
   run: RunContext,
   plan: StepPlan,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   permissions: StepPermissions,
   signal: AbortSignal,
 ): Promise<void> {
   const refuse = (error: StructuredError) => step.settle(part.callId, { error, content: [], metadata: undefined })
-  const task = parseTask(part.input)
+  const task = parseTask(part.input ?? {})
   if ('problem' in task) return step.settle(part.callId, invalidInput(task.problem))
   const agent = plan.subagents.find(({ id }) => id === task.agent)
   if (agent === undefined) return refuse(notAnAgent(task, plan))
@@ -57,15 +57,15 @@ export async function doTaskCall(
 export async function resumeTaskCall(
   run: RunContext,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   signal: AbortSignal,
 ): Promise<void> {
   const delegation = delegationOf(part) as Delegation
-  const task = parseTask(part.input)
+  const task = parseTask(part.input ?? {})
   if ('problem' in task) return step.settle(part.callId, invalidInput(task.problem))
   using _ = run.subagents.parents.return(run.tenure.lease)
   signal.throwIfAborted()
-  if (part.timeRan !== undefined) return follow(run, step, part, delegation, signal)
+  if (part.runTime !== undefined) return follow(run, step, part, delegation, signal)
   const agent = await findAgent(run, delegation.agent, signal)
   if (agent !== undefined) return begin(run, step, part, { delegation, task, agent }, signal)
   const message = `The agent ${delegation.agent} does not exist any more`
@@ -84,7 +84,7 @@ export async function interruptDelegates(run: Pick<RunContext, 'store' | 'tenure
 async function begin(
   run: RunContext,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   given: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: SubagentSummary },
   signal: AbortSignal,
 ): Promise<void> {
@@ -105,7 +105,7 @@ async function begin(
 async function follow(
   run: RunContext,
   step: StepRecorder,
-  part: ToolPart,
+  part: AssistantTool,
   delegation: Delegation,
   signal: AbortSignal,
 ) {
@@ -120,13 +120,13 @@ async function inTurn<T>({ subagents }: RunContext, signal: AbortSignal, work: (
 }
 
 /** The id of the prompt that a call admits; the same for every owner. */
-function promptIdOf({ draft: { message } }: StepRecorder, { callId }: ToolPart): string {
-  return `${message.id}_${message.parts.findIndex((part) => part.type === 'tool' && part.callId === callId)}`
+function promptIdOf({ draft: { message } }: StepRecorder, { callId }: AssistantTool): string {
+  return `${message.id}_${message.parts.findIndex(({ part }) => part.case === 'tool' && part.value.callId === callId)}`
 }
 
-function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: ToolPart): boolean {
-  const tasks = message.parts.filter((part) => part.type === 'tool' && part.name === TASK)
-  return tasks.findIndex((part) => part.type === 'tool' && part.callId === callId) >= MOST_TASKS
+function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: AssistantTool): boolean {
+  const tasks = callsOf(message.parts).filter(({ name }) => name === TASK)
+  return tasks.findIndex((task) => task.callId === callId) >= MOST_TASKS
 }
 
 /** An agent by its id; undefined: it no longer exists. */
