@@ -29,7 +29,6 @@ const FEATURE = [
     '#shared/{ids,clock,json,rejection,workspace-uuid}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
     '#shared/broadcast/**',
-    '#shared/collections/growing-text.ts',
   ],
   ...['#shared/telemetry/tracing.ts', 'node:timers/promises', 'node:{fs,events,worker_threads}', 'zod'],
   ...CONNECT,
@@ -84,9 +83,9 @@ const MATRIX: readonly MatrixRow[] = [
     const kernel = ['#shared/{json,permission-pattern,text-tokens}.ts', '#shared/rpc/field-limits.ts']
     return [
       {
-        name: 'a domain knows itself, the records of its service and their limits, JSON, the patterns of rules, and the growth and the tokens of a text',
+        name: 'a domain knows itself, the records of its service and their limits, JSON, the patterns of rules, and the tokens of a text',
         files: [`services/${service}/domain/**`],
-        allow: ['./**', ...records, ...kernel, '#shared/collections/growing-text.ts'],
+        allow: ['./**', ...records, ...kernel],
       },
       {
         name: 'a folder of a domain knows the domain, the records of its service and their limits, JSON, the patterns of rules and the tokens of a text',

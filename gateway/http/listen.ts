@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { Roster } from '#shared/collections/roster.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
@@ -46,11 +45,11 @@ export interface Listener extends Required<Leaving>, AsyncDisposable {
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()
   let app: App = answerStarting
-  const open = new Roster<ServerResponse>()
+  const open = new Set<ServerResponse>()
   const server = createHttpServer((request, response) => {
     if (lifecycle.state === 'draining') response.shouldKeepAlive = false
-    const seat = open.add(response)
-    response.once('close', () => open.delete(seat))
+    open.add(response)
+    response.once('close', () => open.delete(response))
     // Express makes a handler of its own where it is given none.
     app(request, response, (error) => {
       // Its router passes on a request whose address it cannot read.

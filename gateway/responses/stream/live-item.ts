@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { type LogProbability, type Part, PartSchema, type Source } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { GrowingText } from '#shared/collections/growing-text.ts'
 import { fromPart, fromToken, type ItemPlace } from '../from-part.ts'
 import type { OutputItem } from '../output.ts'
 import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
@@ -17,7 +16,7 @@ export class LiveItem {
   #begun: OutputItem | undefined
   readonly #sources: Source[] = []
   readonly #tokens: LogProbability[] = []
-  readonly #text = new GrowingText()
+  #text = ''
   #whole: Part | undefined
   #added = false
   #ended = false
@@ -44,7 +43,7 @@ export class LiveItem {
   /** The part grew. */
   extend(text: string, tokens: readonly LogProbability[] = []): void {
     if (!this.#added && text !== '') this.#begin()
-    this.#text.add(text)
+    this.#text += text
     if (tokens.length > 0 && this.#begun !== undefined && this.#narrator.tokens !== undefined) {
       for (const token of tokens) this.#tokens.push(token)
       this.#narrator.tokens(this.#frames, this.#place, this.#begun, text, tokens.map(fromToken))
@@ -64,7 +63,7 @@ export class LiveItem {
 
   /** Writes the end of the item, and returns the item. */
   close(status: 'completed' | 'incomplete'): OutputItem {
-    const part = this.#whole ?? partSoFar(this.#started, this.#text.toString())
+    const part = this.#whole ?? partSoFar(this.#started, this.#text)
     if (!this.#added) this.#add(part)
     const item = fromPart(this.#place, part, status, { sources: this.#sources, tokens: this.#tokens })
     if (this.#delta !== undefined || this.#started.kind === Kind.FOREIGN || this.#started.kind === Kind.IMAGE)

@@ -7,7 +7,6 @@ import {
   ToolCallPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { GrowingText } from '#shared/collections/growing-text.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { ContentInit } from './conversation.ts'
 
@@ -25,7 +24,7 @@ export interface OpenPart {
   readonly call: ToolCallPart | undefined
   /** The model's phase for a text; undefined: none. Only with a text and a refusal. */
   readonly phase: string | undefined
-  readonly text: GrowingText
+  text: string
   /** The first half of a surrogate pair whose other half has not come yet; else empty. */
   held: string
   /** The provider's proof of a thought or a call. */
@@ -62,7 +61,7 @@ export function openPart(
     kind,
     call: known,
     phase,
-    text: new GrowingText(),
+    text: '',
     held: '',
     signature,
     encrypted: '',
@@ -80,8 +79,7 @@ export function wholePart(part: OpenPart): Part {
 }
 
 function contentOf(part: OpenPart): ContentInit {
-  const { kind, call, phase } = part
-  const text = part.text.toString()
+  const { kind, call, phase, text } = part
   const signature = part.signature || undefined
   const format = part.format || undefined
   if (call !== undefined) return { case: 'toolCall', value: { ...call, arguments: text, signature, format } }

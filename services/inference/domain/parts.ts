@@ -195,7 +195,7 @@ export class PartWriter {
     if (cut < text.length) this.withhold(text.slice(cut))
     const { tokens } = part
     if (kept === '' && (tokens.length === 0 || part.held !== '')) return
-    part.text.add(kept)
+    part.text += kept
     part.tokens = []
     const value = {
       $typeName: 'portico.inference.v1.PartExtended' as const,

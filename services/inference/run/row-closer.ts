@@ -1,4 +1,3 @@
-import { Roster } from '#shared/collections/roster.ts'
 import { forStoreWithin, isStoreUnavailable, storeUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
@@ -29,7 +28,7 @@ interface Write {
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
-  readonly #writes = new Roster<Write>()
+  readonly #writes = new Set<Write>()
   readonly #stopped = new AbortController()
   #waiting: LedgerClosing[] = []
   #timer: NodeJS.Timeout | undefined
@@ -96,8 +95,9 @@ export class RowCloser implements AsyncDisposable {
     this.#waiting = []
     if (closings.length === 0) return
     // Rows of many requests are closed together, which belongs to none of them.
-    const done = detached(() => this.#write(closings)).finally(() => this.#writes.delete(seat))
-    const seat = this.#writes.add({ closings, done })
+    const done = detached(() => this.#write(closings)).finally(() => this.#writes.delete(write))
+    const write = { closings, done }
+    this.#writes.add(write)
   }
 
   /** Rows that cannot be written together are written one by one. */

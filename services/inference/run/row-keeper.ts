@@ -1,4 +1,3 @@
-import { Roster } from '#shared/collections/roster.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Meter } from '../domain/meter.ts'
@@ -23,7 +22,7 @@ export class RowKeeper implements Disposable {
   readonly #logger: Logger
   readonly #timer: NodeJS.Timeout
   /** The rows, each with the progress that was recorded last. */
-  readonly #rows = new Roster<{ readonly row: KeptRow; noted: bigint }>()
+  readonly #rows = new Set<{ readonly row: KeptRow; noted: bigint }>()
   #busy = false
 
   constructor(ledger: Ledger, logger: Logger) {
@@ -35,8 +34,9 @@ export class RowKeeper implements Disposable {
 
   /** Keeps a row until the returned object is disposed. */
   keep(row: KeptRow): Disposable {
-    const seat = this.#rows.add({ row, noted: 0n })
-    return { [Symbol.dispose]: () => this.#rows.delete(seat) }
+    const kept = { row, noted: 0n }
+    this.#rows.add(kept)
+    return { [Symbol.dispose]: () => void this.#rows.delete(kept) }
   }
 
   [Symbol.dispose](): void {

@@ -177,7 +177,7 @@ export class AnthropicMapper implements ProviderMapper {
     }
     const input = inputOf(this.#providerId, part, item.input)
     if (part.call?.custom) this.#writer.extend(part, customInput(input))
-    else if (part.kind === Kind.TOOL_CALL && part.text.isEmpty) this.#writer.extend(part, JSON.stringify(input))
+    else if (part.kind === Kind.TOOL_CALL && part.text === '') this.#writer.extend(part, JSON.stringify(input))
     if (part.signature !== '') part.format = ANTHROPIC
     this.#writer.end(part)
   }

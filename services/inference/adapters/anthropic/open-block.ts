@@ -46,7 +46,7 @@ export function unannounced(providerId: string, { type }: JsonObject): JsonObjec
 export function inputOf(providerId: string, { kind, text }: OpenPart, given: unknown): JsonObject {
   const isText = typeof given === 'string' && given !== ''
   const input = isText ? parsed(given) : objectAt(given || {})
-  if (input !== undefined || kind !== Kind.TOOL_CALL || !text.isEmpty) return input ?? {}
+  if (input !== undefined || kind !== Kind.TOOL_CALL || text !== '') return input ?? {}
   throw unavailable(providerId, 'It sent an input that is not an object')
 }
 

@@ -62,7 +62,7 @@ export class ResponsesItems {
   paragraph(live: LiveItem): void {
     if (this.stopText !== undefined) return
     const part = live.parts.get('summary')
-    if (part !== undefined && !part.text.isEmpty) this.#writer.extend(part, '\n\n')
+    if (part !== undefined && part.text !== '') this.#writer.extend(part, '\n\n')
   }
 
   /** The arguments of a call grow; without its tool it is not a call yet. */

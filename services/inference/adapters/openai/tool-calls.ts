@@ -83,7 +83,7 @@ export class OpenaiToolCalls {
       if (call.part === undefined && cut) continue
       if (call.name === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
       const part = call.part ?? this.#start(call)
-      if (call.isBlank && part.text.isEmpty) this.#writer.extend(part, '{}')
+      if (call.isBlank && part.text === '') this.#writer.extend(part, '{}')
       this.#writer.end(part)
     }
   }

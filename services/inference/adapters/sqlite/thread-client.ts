@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '#shared/clock.ts'
-import { Roster } from '#shared/collections/roster.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
 import { Late } from '#shared/stores/within.ts'
 import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
@@ -25,7 +24,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 6 }
 /** The thread that owns the file of the ledger, from its start to its end. Calls of one turn are sent together. */
 export class ThreadClient {
   readonly #worker: Worker
-  readonly #waiting = new Roster<Waiting>()
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = 0
   #calls: ThreadCall[] = []
   #ended: StoreThreadEnded | undefined
   readonly #exit = Promise.withResolvers<void>()
@@ -70,7 +70,8 @@ export class ThreadClient {
       if (this.#isHung) throw new Late('the disk hangs')
       const patience = this.#hasAnswered ? PATIENCE_MS : STARTING_MS
       const until = UNLIMITED.has(method) ? Number.POSITIVE_INFINITY : systemClock.monotonic() + patience
-      const id = this.#waiting.add({ resolve, reject, until })
+      const id = ++this.#lastId
+      this.#waiting.set(id, { resolve, reject, until })
       this.#watch(PATIENCE_MS)
       this.#calls.push({ id, method, args })
       if (this.#calls.length > 1) return
@@ -97,7 +98,7 @@ export class ThreadClient {
     this.#watchdog = undefined
     const now = systemClock.monotonic()
     let next = Number.POSITIVE_INFINITY
-    for (const waiting of this.#waiting) {
+    for (const waiting of this.#waiting.values()) {
       if (waiting.until <= now) {
         this.#isHung = true
         waiting.until = Number.POSITIVE_INFINITY
@@ -119,6 +120,6 @@ export class ThreadClient {
   #end(cause: Error | undefined): void {
     const why = cause === undefined ? '' : `: ${cause.message}`
     this.#ended ??= new StoreThreadEnded(`The thread of the ledger has ended${why}`, { cause })
-    for (const { reject } of this.#waiting) reject(this.#ended)
+    for (const { reject } of this.#waiting.values()) reject(this.#ended)
   }
 }
