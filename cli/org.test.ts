@@ -61,7 +61,7 @@ test('a command removes no entry of the audit log, however old: only a server kn
   ]()
   const entries = () => {
     using database = new DatabaseSync(join(folder.path, 'identity.sqlite'))
-    return database.prepare('SELECT * FROM audit_entries').all()
+    return database.prepare('SELECT * FROM audit').all()
   }
   const before = entries()
   assert.equal(before.length, 3)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { AuditFilter } from '#services/identity/ports/audit-log.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
-import { accepted, counted, refused } from '#test/support/audit-events.ts'
+import { accepted, counted, entryOf, refused } from '#test/support/audit-events.ts'
 import {
   byAdmin,
   issuerSettings,
@@ -13,30 +13,25 @@ import {
   suiteOf,
 } from './identity-store.support.ts'
 
-const entryOf = (organizationId: string, time: number, event: AuditEvent): AuditEntry => ({
-  organizationId,
-  time,
-  event,
-})
-
 /** What AuditLog promises, on any adapter. */
 export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptions): void {
   suiteOf(`AuditLog on ${name}`, make, options, (rule) => {
     /** The times of the entries that a filter finds, of an organization without other entries at those times. */
     const timesOf = async ({ auditLog }: Stores, organizationId: string, filter: AuditFilter) => {
       const { items } = await auditLog.list(organizationId, filter, undefined, 100)
-      return items.map(({ entry }) => entry.time)
+      return items.map(({ time }) => time)
     }
 
     rule('entries come back as they were, newest first, to every process', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
-      const whole = { ...refused, issuerId: 'iss_1', target: counted.target, found: 'x', subject: 'y' }
+      const value = { ...refused.value, issuerId: 'iss_1', keyId: 'key_2', found: 'x', subject: 'y' }
+      const whole = { ...refused, value }
       const entries = [accepted, refused, counted, whole].map((event, index) => {
         return entryOf(organizationId, 10_000 + index, event)
       })
       for (const entry of entries) await store.auditLog.append(entry)
       const { items, more } = await other.auditLog.list(organizationId, {}, undefined, 4)
-      assert.deepEqual([items.map(({ entry }) => entry), more], [entries.toReversed(), true])
+      assert.deepEqual([items.map((entry) => ({ ...entry, position: 0 })), more], [entries.toReversed(), true])
       const positions = items.map(({ position }) => position)
       assert.deepEqual(
         positions,
@@ -72,7 +67,7 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
         ['fulfilled', 'rejected', 'fulfilled'],
       )
       assert.equal(
-        (await store.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 9)).items.length,
+        (await store.auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, undefined, 9)).items.length,
         2,
       )
     })
@@ -87,8 +82,8 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       const seen: number[] = []
       let before: number | undefined
       for (;;) {
-        const { items, more } = await store.auditLog.list(organizationId, { kind: 'exchange-accepted' }, before, 3)
-        seen.push(...items.map(({ entry }) => entry.time))
+        const { items, more } = await store.auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, before, 3)
+        seen.push(...items.map(({ time }) => time))
         before = items.at(-1)?.position
         if (!more) break
       }
@@ -100,38 +95,38 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       async (opened) => {
         const { store } = opened
         const { organizationId, workspaceId, keyId } = await makeOrganization(store)
-        const target = { workspaceId, keyId }
-        const events = [accepted, refused, counted, { ...accepted, policyId: 'p2', issuerId: 'iss_2', target }]
+        const another = { ...accepted.value, policyId: 'p2', issuerId: 'iss_2', workspaceId, keyId }
+        const events = [accepted, refused, counted, { ...accepted, value: another }]
         for (const [index, event] of events.entries()) {
           await store.auditLog.append(entryOf(organizationId, 10_000 + index, event))
         }
         await store.federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin(10_004))
         await store.federation.createPolicy(organizationId, 'p2', () => policySettings(), byAdmin(10_005))
         await store.identity.reviseKey(workspaceId, keyId, (key) => ({ ...key, name: 'x' }), byAdmin(10_006))
-        const signed = { ...refused, target: accepted.target, subject: accepted.subject, reason: 'scopes' }
-        await store.auditLog.append(entryOf(organizationId, 10_007, signed))
+        const signed = { ...refused.value, keyId: 'key_1', subject: 'näme ☂', reason: 'scopes' }
+        await store.auditLog.append(entryOf(organizationId, 10_007, { ...refused, value: signed }))
         const cases: readonly [AuditFilter, readonly number[]][] = [
           [{ since: 10_000 }, [10_007, 10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000]],
-          [{ kind: 'exchange-accepted' }, [10_003, 10_000]],
-          [{ kind: 'exchange-refused' }, [10_007, 10_002, 10_001]],
-          [{ kind: 'changed', since: 10_000 }, [10_006, 10_005, 10_004]],
+          [{ kind: Kind.EXCHANGE_ACCEPTED }, [10_003, 10_000]],
+          [{ kind: Kind.EXCHANGE_REFUSED }, [10_007, 10_002, 10_001]],
+          [{ kind: Kind.CHANGE, since: 10_000 }, [10_006, 10_005, 10_004]],
           [{ policyId: 'p1' }, [10_007, 10_001, 10_000]],
           [{ policyId: 'p2' }, [10_005, 10_003, 10_002]],
           [{ issuerId: 'iss_1' }, [10_004, 10_002, 10_000]],
           [{ policyId: 'p2', issuerId: 'iss_1' }, [10_002]],
-          [{ policyId: 'p2', kind: 'changed' }, [10_005]],
+          [{ policyId: 'p2', kind: Kind.CHANGE }, [10_005]],
           [{ policyId: 'p3' }, []],
           [{ keyId: 'key_1' }, [10_007, 10_000]],
           [{ keyId: 'key_2' }, [10_002]],
           [{ keyId, since: 10_000 }, [10_006, 10_003]],
-          [{ keyId, kind: 'changed', since: 10_000 }, [10_006]],
+          [{ keyId, kind: Kind.CHANGE, since: 10_000 }, [10_006]],
           [{ keyId: 'p2' }, []],
           [{ reason: 'subject' }, [10_001]],
           [{ reason: 'audience', policyId: 'p2' }, [10_002]],
           [{ reason: 'audience', policyId: 'p1' }, []],
           [{ reason: 'policy' }, []],
           [{ subject: 'näme ☂' }, [10_007, 10_003, 10_000]],
-          [{ subject: 'näme ☂', kind: 'exchange-refused' }, [10_007]],
+          [{ subject: 'näme ☂', kind: Kind.EXCHANGE_REFUSED }, [10_007]],
           [{ subject: 'näme ☂', keyId, since: 10_001, until: 10_007 }, [10_003]],
           [{ subject: 'näme' }, []],
           [{ subject: 'näme ☂', reason: 'scopes', policyId: 'p1', keyId: 'key_1' }, [10_007]],
@@ -156,9 +151,9 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
         [{ since: 10_002 }, [10_002, 10_005, 10_009, 10_003]],
         [{ since: 10_004 }, [10_005, 10_009]],
         [{ since: 10_010 }, []],
-        [{ kind: 'exchange-accepted', until: 10_010 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
-        [{ kind: 'exchange-accepted', until: 10_004 }, [10_002, 10_000, 10_001, 10_003]],
-        [{ kind: 'exchange-accepted', until: 10_001 }, [10_000]],
+        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_010 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
+        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_004 }, [10_002, 10_000, 10_001, 10_003]],
+        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_001 }, [10_000]],
         [{ since: 10_001, until: 10_005 }, [10_002, 10_001, 10_003]],
         [{ since: 10_005, until: 10_006 }, [10_005]],
         [{ since: 10_006, until: 10_009 }, []],

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { RecentExchangesSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { type ExchangeCounts, INTERVALS } from '#services/identity/ports/exchange-counts.ts'
 
 /** One place in which several processes count, if the store allows several. */
@@ -8,6 +10,8 @@ export interface CountsPlace extends AsyncDisposable {
 }
 
 const NOW = 900_000_000
+
+const recent = (network: string, ...counts: number[]) => create(RecentExchangesSchema, { network, counts })
 
 /** Counts by age without trailing zeros. */
 function short({ network, counts }: { network: string; counts: readonly number[] }) {
@@ -28,7 +32,7 @@ export function exchangeCountsSuite(name: string, create: () => Promise<CountsPl
     })
     afterEach(() => place[Symbol.asyncDispose]())
     const add = async (counts: ExchangeCounts, step: number, network: string, ...admitted: number[]) => {
-      const [total] = await counts.add(step, [{ network, counts: admitted }])
+      const [total] = await counts.add(step, [recent(network, ...admitted)])
       return total === undefined ? undefined : short(total).counts
     }
 
@@ -41,11 +45,7 @@ export function exchangeCountsSuite(name: string, create: () => Promise<CountsPl
 
     test('totals come in the order of the networks, also for an unknown one', async () => {
       await add(one, NOW, 'a', 3)
-      const totals = await other.add(NOW, [
-        { network: 'b', counts: [1] },
-        { network: 'a', counts: [] },
-        { network: 'c', counts: [0, 0] },
-      ])
+      const totals = await other.add(NOW, [recent('b', 1), recent('a'), recent('c', 0, 0)])
       assert.deepEqual(totals.map(short), [
         { network: 'b', counts: [1] },
         { network: 'a', counts: [3] },

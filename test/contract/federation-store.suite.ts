@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
-import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
-import type { KeySource } from '#services/identity/domain/issuer.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type IssuerSettings,
+  KeyHealthSchema,
+  Organization_Plan as Plan,
+  AuditEntry_Resource as Resource,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -27,19 +32,19 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
   suiteOf(`FederationStore on ${name}`, make, options, (rule) => {
     rule('issuers come back as they were saved, to every process', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
-      const sources: readonly KeySource[] = [
-        { kind: 'discovery' },
-        { kind: 'url', url: 'https://keys.example/jwks' },
-        { kind: 'inline', jwks: `{"keys":[],"x":"${'☂'.repeat(80_000)}"}` },
+      const sources: readonly IssuerSettings['keySource'][] = [
+        { case: undefined },
+        { case: 'jwksUrl', value: 'https://keys.example/jwks' },
+        { case: 'jwks', value: `{"keys":[],"x":"${'☂'.repeat(80_000)}"}` },
       ]
       for (const [index, keySource] of sources.entries()) {
         const settings = issuerSettings({ keySource, ...(index > 0 && { singleUse: true, maxAgeSeconds: index }) })
         const issuer = await store.federation.createIssuer(organizationId, `iss_${index}`, () => settings, byAdmin())
-        const head = { id: `iss_${index}`, organizationId, revision: 1, timeCreated: 5_000, timeUpdated: 5_000 }
-        assert.deepEqual(issuer, { ...settings, ...head })
-        const expected = { issuer, health: undefined }
-        assert.deepEqual(await other.federation.getIssuer(organizationId, issuer.id), expected)
-        assert.equal(await other.federation.getIssuer('org_other', issuer.id), undefined)
+        const { issuerId, revision, createTime, updateTime } = issuer
+        assert.deepEqual([issuerId, revision, createTime, updateTime], [`iss_${index}`, 1, 5_000, 5_000])
+        assert.deepEqual([issuer.organizationId, issuer.settings], [organizationId, settings])
+        assert.deepEqual(await other.federation.getIssuer(organizationId, issuerId), issuer)
+        assert.equal(await other.federation.getIssuer('org_other', issuerId), undefined)
       }
       await assert.rejects(store.federation.createIssuer(organizationId, 'iss_0', () => issuerSettings(), byAdmin()))
       await assert.rejects(store.federation.createIssuer('org_other', 'iss_9', () => issuerSettings(), byAdmin()))
@@ -50,15 +55,16 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       const all = [
         policySettings(),
         policySettings({ subject: undefined, condition: 'subject != ""', enabled: false }),
-        policySettings({ subject: '😀 "\\', checks: { scope: 'a', tokenType: undefined } }),
+        policySettings({ subject: '😀 "\\', checks: { scope: 'a' } }),
         policySettings({ checks: { scope: 'a', tokenType: 'b' } }),
       ]
       for (const [index, settings] of all.entries()) {
         const policy = await store.federation.createPolicy(organizationId, `p${index}`, () => settings, byAdmin())
-        const head = { id: `p${index}`, organizationId, revision: 1, timeCreated: 5_000, timeUpdated: 5_000 }
-        assert.deepEqual(policy, { ...settings, ...head })
-        assert.deepEqual(await other.federation.getPolicy(organizationId, policy.id), policy)
-        assert.equal(await other.federation.getPolicy('org_other', policy.id), undefined)
+        const { policyId, revision, createTime, updateTime } = policy
+        assert.deepEqual([policyId, revision, createTime, updateTime], [`p${index}`, 1, 5_000, 5_000])
+        assert.deepEqual([policy.organizationId, policy.settings], [organizationId, settings])
+        assert.deepEqual(await other.federation.getPolicy(organizationId, policyId), policy)
+        assert.equal(await other.federation.getPolicy('org_other', policyId), undefined)
       }
     })
 
@@ -72,11 +78,11 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       }
       await store.federation.createPolicy(other.organizationId, 'c', () => policySettings(), byAdmin())
       const issuers = await store.federation.listIssuers(organizationId, { offset: 1, limit: 2 })
-      assert.deepEqual([issuers.items.map(({ issuer }) => issuer.id), issuers.total], [['iss_b', 'iss_y'], 4])
+      assert.deepEqual([issuers.items.map(({ issuerId }) => issuerId), issuers.total], [['iss_b', 'iss_y'], 4])
       const policies = await store.federation.listPolicies(organizationId, { offset: 0, limit: 9 })
-      assert.deepEqual([policies.items.map(({ id }) => id), policies.total], [['z', 'b', 'y', 'a'], 4])
+      assert.deepEqual([policies.items.map(({ policyId }) => policyId), policies.total], [['z', 'b', 'y', 'a'], 4])
       const some = await store.federation.listPolicies(organizationId, { offset: 1, limit: 9 }, 'iss_1')
-      assert.deepEqual([some.items.map(({ id }) => id), some.total], [['a'], 2])
+      assert.deepEqual([some.items.map(({ policyId }) => policyId), some.total], [['a'], 2])
       assert.deepEqual(await store.federation.listIssuers('org_x', { offset: 0, limit: 9 }), { items: [], total: 0 })
     })
 
@@ -115,8 +121,8 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
           }),
         )
         const policy = await other.federation.getPolicy(organizationId, 'p')
-        assert.deepEqual([policy?.name, policy?.revision], ['xxxxxxxx', 9])
-        assert.deepEqual([policy?.timeCreated, policy?.timeUpdated], [5_000, 6_000])
+        assert.deepEqual([policy?.settings.name, policy?.revision], ['xxxxxxxx', 9])
+        assert.deepEqual([policy?.createTime, policy?.updateTime], [5_000, 6_000])
         const names = (await changesOf(store, organizationId))
           .slice(3)
           .map(({ before, after }) => [before?.name, after?.name])
@@ -147,14 +153,14 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.equal(await federation.deleteIssuer(other.organizationId, 'iss_1', byAdmin()), false)
       assert.equal(await federation.deletePolicy(other.organizationId, 'p', byAdmin()), false)
       assert.deepEqual(await changesOf(store, organizationId), before)
-      assert.deepEqual((await federation.getIssuer(organizationId, 'iss_1'))?.issuer, issuer)
+      assert.deepEqual(await federation.getIssuer(organizationId, 'iss_1'), issuer)
     })
 
     rule('changes are in the audit log with before and after, an inline key set by its digest', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
       const { federation } = store
       await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
-      const keySource = { kind: 'inline', jwks: '{"keys":[]}' } as const
+      const keySource = { case: 'jwks', value: '{"keys":[]}' } as const
       await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, keySource }), byAdmin())
       assert.equal(await federation.deleteIssuer(organizationId, 'iss_1', byAdmin()), true)
       const issuer = {
@@ -168,7 +174,10 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.deepEqual([created?.before, created?.after], [undefined, { ...issuer, discovery: true }])
       assert.deepEqual(revised?.after, { ...issuer, jwks_sha256 })
       assert.deepEqual([revised?.before, deleted?.before, deleted?.after], [created?.after, revised?.after, undefined])
-      assert.deepEqual([created?.actorKeyId, created?.resource, created?.resourceId], ['key_admin', 'issuer', 'iss_1'])
+      assert.deepEqual(
+        [created?.actorKeyId, created?.resource, created?.resourceId],
+        ['key_admin', Resource.ISSUER, 'iss_1'],
+      )
     })
 
     rule('an exchange finds policy, issuer, plan and key, as they are now', async ({ store, other }) => {
@@ -176,7 +185,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       const key = await store.identity.createKey(newKey({ workspaceId }), byAdmin())
       const { federation } = store
       const issuer = await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
-      const settings = policySettings({ target: { workspaceId, keyId: key.keyId } })
+      const settings = policySettings({ workspaceId, keyId: key.keyId })
       const policy = await federation.createPolicy(organizationId, 'p', () => settings, byAdmin())
       const organization = { plan: Plan.BUSINESS }
       const { kind, disabled, expireTime } = key
@@ -186,14 +195,17 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       await store.organizations.setPlan(organizationId, Plan.FREE, byAdmin())
       await store.identity.reviseKey(workspaceId, key.keyId, (each) => ({ ...each, disabled: true }), byAdmin())
       const found = await groundIn(other, 'p')
-      assert.deepEqual([found.policy.enabled, found.organization.plan, found.key?.disabled], [false, Plan.FREE, true])
+      assert.deepEqual(
+        [found.policy.settings.enabled, found.organization.plan, found.key?.disabled],
+        [false, Plan.FREE, true],
+      )
       await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'other' }), byAdmin())
       const { issuer: changed } = await groundIn(other, 'p')
-      assert.deepEqual([changed?.name, changed?.revision], ['other', 2])
+      assert.deepEqual([changed?.settings.name, changed?.revision], ['other', 2])
       await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())
       await store.identity.deleteKey(workspaceId, key.keyId, byAdmin())
       const left = await groundIn(other, 'p')
-      assert.deepEqual([left.policy.id, left.issuer, left.key], ['p', undefined, undefined])
+      assert.deepEqual([left.policy.policyId, left.issuer, left.key], ['p', undefined, undefined])
       for (const id of ['', 'P', 'p\0', '$ne', 'x'.repeat(10_000)]) {
         assert.equal(await other.federation.findPolicy(id), undefined)
       }
@@ -202,18 +214,18 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
     rule('whose policy was deleted is known for as long as the audit log keeps that', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       const { federation, auditLog } = store
-      const { target, issuerId } = policySettings()
+      const { keyId, issuerId } = policySettings()
       for (const id of ['p1', 'p2'])
         await federation.createPolicy(organizationId, id, () => policySettings(), byAdmin())
       await other.federation.findPolicy('p1')
       await federation.deletePolicy(organizationId, 'p1', byAdmin(6_000))
-      const deleted = { deleted: true, organizationId, issuerId, target }
+      const deleted = { deleted: true, organizationId, issuerId, keyId }
       for (const { federation } of [store, other]) assert.deepEqual(await federation.findPolicy('p1'), deleted)
       await auditLog.expire(6_000, 100)
       assert.deepEqual(await other.federation.findPolicy('p1'), deleted)
       await auditLog.expire(6_001, 100)
       assert.equal(await other.federation.findPolicy('p1'), undefined)
-      assert.equal((await groundIn(other, 'p2')).policy.id, 'p2')
+      assert.equal((await groundIn(other, 'p2')).policy.policyId, 'p2')
     })
 
     rule('which issuers are there is known, of one organization', async ({ store, other }) => {
@@ -231,8 +243,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
     rule('the issuer and the key of another organization are not found', async ({ store }) => {
       const [one, two] = [await makeOrganization(store), await makeOrganization(store)]
       await store.federation.createIssuer(two.organizationId, 'iss_1', () => issuerSettings(), byAdmin())
-      const target = { workspaceId: two.workspaceId, keyId: two.keyId }
-      const settings = policySettings({ issuerId: 'iss_1', target })
+      const settings = policySettings({ issuerId: 'iss_1', workspaceId: two.workspaceId, keyId: two.keyId })
       await store.federation.createPolicy(one.organizationId, 'p', () => settings, byAdmin())
       const { policy, issuer, key } = await groundIn(store, 'p')
       assert.deepEqual([policy.organizationId, issuer, key], [one.organizationId, undefined, undefined])
@@ -244,15 +255,15 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       await federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin())
       const before = await changesOf(store, organizationId)
       const of = { organizationId, issuerId: 'iss_1', revision: 1 }
-      const healthOf = async () => (await other.federation.getIssuer(organizationId, 'iss_1'))?.health
+      const healthOf = async () => (await other.federation.getIssuer(organizationId, 'iss_1'))?.keyHealth
       await issuerHealth.record(of, { time: 10, failure: 'no answer', timeNextTry: 20 })
-      const failed = { timeSucceeded: undefined, timeFailed: 10, failure: 'no answer', timeNextTry: 20 }
-      assert.deepEqual(await healthOf(), failed)
+      const failed = { lastFailureTime: 10, lastFailure: 'no answer' }
+      assert.deepEqual(await healthOf(), create(KeyHealthSchema, { ...failed, nextTryTime: 20 }))
       await other.issuerHealth.record(of, { time: 30, failure: undefined, timeNextTry: undefined })
-      const succeeded = { ...failed, timeSucceeded: 30, timeNextTry: undefined }
+      const succeeded = create(KeyHealthSchema, { ...failed, lastSuccessTime: 30 })
       assert.deepEqual(await healthOf(), succeeded)
       const { items } = await store.federation.listIssuers(organizationId, { offset: 0, limit: 9 })
-      assert.deepEqual(items[0]?.health, succeeded)
+      assert.deepEqual(items[0]?.keyHealth, succeeded)
       for (const wrong of [
         { ...of, revision: 2 },
         { ...of, organizationId: 'org_other' },
@@ -265,7 +276,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'new' }), byAdmin())
       assert.equal(await healthOf(), undefined)
       await issuerHealth.record({ ...of, revision: 2 }, { time: 50, failure: undefined, timeNextTry: undefined })
-      assert.deepEqual(await healthOf(), { ...succeeded, timeSucceeded: 50, timeFailed: undefined, failure: undefined })
+      assert.deepEqual(await healthOf(), create(KeyHealthSchema, { lastSuccessTime: 50 }))
       assert.equal(await federation.deleteIssuer(organizationId, 'iss_1', byAdmin()), true)
     })
   })

@@ -4,7 +4,7 @@ import { MongoServerError } from 'mongodb'
 import { collectionsOf } from '#services/identity/adapters/mongo/documents.ts'
 import { openMongoStores } from '#services/identity/adapters/mongo/stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
-import { accepted, refused } from '#test/support/audit-events.ts'
+import { accepted, entryOf, refused } from '#test/support/audit-events.ts'
 import { sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identitySuites } from './identity-store.suites.ts'
 import { byAdmin, issuerSettings, makeOrganization, newBootstrap } from './identity-store.support.ts'
@@ -43,7 +43,7 @@ test('MongoDB: entries of exchanges are appended while a change is under way, or
     .then(() => {
       changed = true
     })
-  await auditLog.append({ organizationId, time: 9_000, event: refused })
+  await auditLog.append(entryOf(organizationId, 9_000, refused))
   assert.equal(changed, false)
   over.resolve()
   await Promise.all([holder, change])
@@ -54,7 +54,7 @@ test('MongoDB: claims of tokens end by its own clock a day after their time', { 
   const stores = await openMongoStores(mongo)
   const { organizationId } = await makeOrganization(stores)
   const timeExpires = Date.now() + 60_000
-  const entry = { organizationId, time: 9_000, event: accepted }
+  const entry = entryOf(organizationId, 9_000, accepted)
   await stores.auditLog.appendOnce(entry, { issuerId: 'iss_1', jti: 'one', timeExpires })
   const claims = collectionsOf(mongo.db).replayClaims
   const [ends] = (await claims.indexes()).filter(({ expireAfterSeconds }) => expireAfterSeconds === 0)
@@ -71,12 +71,12 @@ test('MongoDB: changes of an organization take turns: of many at once none is re
   const ids = Array.from({ length: 150 }, (_, n) => `iss_${n}`)
   const create = (id: string) => stores.federation.createIssuer(organizationId, id, () => issuerSettings(), byAdmin())
   assert.deepEqual(
-    (await Promise.all(ids.map(create))).map(({ id }) => id),
+    (await Promise.all(ids.map(create))).map(({ issuerId }) => issuerId),
     ids,
   )
   const { items } = await stores.federation.listIssuers(organizationId, { offset: 0, limit: 150 })
   assert.deepEqual(
-    items.map(({ issuer }) => issuer.id),
+    items.map(({ issuerId }) => issuerId),
     ids,
   )
 })
@@ -88,7 +88,7 @@ test('MongoDB: entries of exchanges that are appended at once go as one unordere
   const { auditLog, ...stores } = await openMongoStores(mongo)
   const { organizationId } = await makeOrganization({ auditLog, ...stores })
   await mongo.db.command({ profile: 2 })
-  const entry = { organizationId, time: 9_000, event: refused }
+  const entry = entryOf(organizationId, 9_000, refused)
   await Promise.all(Array.from({ length: 50 }, () => auditLog.append(entry)))
   await mongo.db.command({ profile: 0 })
   const namespace = collectionsOf(mongo.db).audit.namespace

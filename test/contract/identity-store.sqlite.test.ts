@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { openSqliteStores } from '#services/identity/adapters/sqlite/stores.ts'
 import { systemClock } from '#shared/clock.ts'
 import { SqliteJobs } from '#shared/stores/sqlite-jobs.ts'
-import { accepted } from '#test/support/audit-events.ts'
+import { accepted, entryOf } from '#test/support/audit-events.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { identitySuites } from './identity-store.suites.ts'
 import { byAdmin, makeOrganization } from './identity-store.support.ts'
@@ -35,20 +36,20 @@ test('SQLite itself refuses to change an entry of the audit log, and to remove o
     assert.equal(await stores.auditLog.expire(6_000, 1), 1)
   }
   using database = new DatabaseSync(path)
-  const count = () => database.prepare('SELECT count(*) AS count FROM audit_entries').get()?.count
+  const count = () => database.prepare('SELECT count(*) AS count FROM audit').get()?.count
   for (const statement of [
-    "UPDATE audit_entries SET event = '{}'",
-    'UPDATE audit_entries SET time = 0',
-    'DELETE FROM audit_entries WHERE time = 9000',
-    'REPLACE INTO audit_entries SELECT * FROM audit_entries WHERE time = 9000',
-    'UPDATE audit_retention SET kept_from = 0',
+    "UPDATE audit SET event = '{}'",
+    'UPDATE audit SET time = 0',
+    'DELETE FROM audit WHERE time = 9000',
+    'REPLACE INTO audit SELECT * FROM audit WHERE time = 9000',
+    'UPDATE audit_retention SET keptFrom = 0',
     'DELETE FROM audit_retention',
     'REPLACE INTO audit_retention VALUES (1, 99999)',
   ]) {
     assert.throws(() => database.exec(statement), /the audit log is never changed/, statement)
   }
   assert.equal(count(), 2)
-  database.exec('DELETE FROM audit_entries WHERE time = 5000')
+  database.exec('DELETE FROM audit WHERE time = 5000')
   assert.equal(count(), 1)
 })
 
@@ -58,13 +59,13 @@ test('SQLite: entries of exchanges that are appended in one turn of the event lo
   const { organizationId } = await makeOrganization(stores)
   const commits = t.mock.method(SqliteJobs.prototype, 'run')
   const use = { issuerId: 'iss_1', timeExpires: Date.now() + 60_000 }
-  const entry = { organizationId, time: 10_000, event: accepted }
+  const entry = entryOf(organizationId, 10_000, accepted)
   const appended = Array.from({ length: 20 }, (_, n) =>
     n % 2 === 0 ? stores.auditLog.append(entry) : stores.auditLog.appendOnce(entry, { ...use, jti: `${n}` }),
   )
   await Promise.all(appended)
   assert.equal(commits.mock.callCount(), 1)
-  const { items } = await stores.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 100)
+  const { items } = await stores.auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, undefined, 100)
   assert.equal(items.length, 20)
 })
 
@@ -75,16 +76,16 @@ test('SQLite: each search of the audit log goes by an index of what it searches 
   using database = new DatabaseSync(path)
   const plan = (where: string) => {
     const rows = database
-      .prepare(`EXPLAIN QUERY PLAN SELECT position FROM audit_entries WHERE ${where} ORDER BY position DESC LIMIT 9`)
+      .prepare(`EXPLAIN QUERY PLAN SELECT position FROM audit WHERE ${where} ORDER BY position DESC LIMIT 9`)
       .all()
     return rows.map(({ detail }) => detail).join('\n')
   }
-  const own = "organization_id = 'org'"
+  const own = "organizationId = 'org'"
   for (const [where, index] of [
     [own, 'PRIMARY KEY'],
-    [`${own} AND policy_id = 'p'`, 'audit_entries_policy'],
-    [`${own} AND issuer_id = 'i'`, 'audit_entries_issuer'],
-    [`${own} AND kind = 'changed' AND kind <> 'exchange-accepted' AND 1`, 'audit_entries_kind'],
+    [`${own} AND policyId = 'p'`, 'auditByPolicy'],
+    [`${own} AND issuerId = 'i'`, 'auditByIssuer'],
+    [`${own} AND kind = ${Kind.CHANGE} AND kind <> ${Kind.EXCHANGE_ACCEPTED} AND 1`, 'auditByKind'],
   ] as const) {
     assert.match(plan(where), new RegExp(`SEARCH .*${index}`), where)
     assert.doesNotMatch(plan(where), /TEMP B-TREE/, where)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { AuditEntry_ChangeSchema, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { type ApiKey, Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
@@ -202,24 +204,24 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
         await store.identity.reviseKey(workspaceId, made.keyId, toggle(disabled), byAdmin())
       await Promise.all([store, other].map(({ identity }) => identity.deleteKey(workspaceId, made.keyId, byAdmin())))
       await assert.rejects(store.identity.createKey(keyIn(workspaceId, { hash: given.hash }), byAdmin()))
-      const [type, resource] = ['changed', 'api-key'] as const
       const snapshot = (name: string, expires: string | null = null, disabled = false) => {
         return { workspace_id: workspaceId, kind: 'workspace', name, disabled, expire_time: expires }
       }
       const [enabled, disabled] = [false, true].map((off) => snapshot('a key', '1970-01-01T00:01:00.000Z', off))
-      const { actorKeyId } = byAdmin()
-      assert.deepEqual(await changesOf(other, organizationId), [
-        {
-          type,
-          resource: 'organization',
-          resourceId: organizationId,
-          after: { name: 'an organization', plan: 'enterprise' },
-        },
-        { type, resource, resourceId: given.keyId, after: snapshot('given') },
-        { type, actorKeyId, resource, resourceId: made.keyId, after: enabled },
-        { type, actorKeyId, resource, resourceId: made.keyId, before: enabled, after: disabled },
-        { type, actorKeyId, resource, resourceId: made.keyId, before: disabled },
-      ])
+      const resource = Resource.API_KEY
+      const [ofGiven, ofMade] = [given, made].map(({ keyId: resourceId }) => ({ resource, resourceId }))
+      const byKey = { ...ofMade, actorKeyId: 'key_admin' }
+      const created = { name: 'an organization', plan: 'enterprise' }
+      assert.deepEqual(
+        await changesOf(other, organizationId),
+        [
+          { resource: Resource.ORGANIZATION, resourceId: organizationId, after: created },
+          { ...ofGiven, after: snapshot('given') },
+          { ...byKey, after: enabled },
+          { ...byKey, before: enabled, after: disabled },
+          { ...byKey, before: disabled },
+        ].map((change) => create(AuditEntry_ChangeSchema, change)),
+      )
       assert.equal(JSON.stringify(await changesOf(store, organizationId)).includes(given.hash), false)
     })
   })

@@ -1,11 +1,18 @@
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
-import { OrganizationSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
-import { type ApiKey, ApiKeySchema, Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type AuditEntry_Change as Change,
+  type IssuerSettings,
+  IssuerSettingsSchema,
+  OrganizationSchema,
+  Organization_Plan as Plan,
+  type PolicySettings,
+  PolicySettingsSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { type ApiKey, ApiKeySchema, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { NO_TERMS } from '#services/identity/domain/api-key.ts'
-import type { AuditEvent, By, Changed } from '#services/identity/domain/audit.ts'
-import type { IssuerSettings } from '#services/identity/domain/issuer.ts'
-import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { By } from '#services/identity/domain/audit.ts'
 import type { Bootstrap } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
@@ -63,7 +70,7 @@ export const byOperator: By = { time: 5_000 }
 export function newKey(more: Partial<ApiKey> = {}): ApiKey {
   const made = { keyId: randomId('key'), hash: randomText(64), prefix: 'sk-portico-abcd', terms: NO_TERMS }
   const times = { createTime: 1000, updateTime: 1000 }
-  return { ...create(ApiKeySchema, { kind: Kind.WORKSPACE, name: 'a key', ...made, ...times }), ...more }
+  return { ...create(ApiKeySchema, { kind: Principal_Kind.WORKSPACE, name: 'a key', ...made, ...times }), ...more }
 }
 
 function newOrganization(plan: Plan, name = 'an organization'): NewOrganization {
@@ -77,7 +84,7 @@ export async function makeOrganization(
   {
     plan = Plan.BUSINESS,
     name,
-    key = newKey({ kind: Kind.MANAGEMENT }),
+    key = newKey({ kind: Principal_Kind.MANAGEMENT }),
   }: { plan?: Plan; name?: string; key?: ApiKey } = {},
 ): Promise<{ organizationId: string; workspaceId: string; keyId: string }> {
   const created = newOrganization(plan, name)
@@ -87,34 +94,21 @@ export async function makeOrganization(
 }
 
 export function issuerSettings(more: Partial<IssuerSettings> = {}): IssuerSettings {
-  const url = 'https://issuer.example'
-  const keySource = { kind: 'discovery' } as const
-  return { name: 'an issuer', url, keySource, singleUse: false, maxAgeSeconds: undefined, ...more }
+  const keySource = { case: 'discovery', value: {} } as const
+  const base = { name: 'an issuer', issuerUrl: 'https://issuer.example', keySource }
+  return { ...create(IssuerSettingsSchema, base), ...more }
 }
 
-export function policySettings(more: Partial<PolicySettings> = {}): PolicySettings {
-  return {
-    name: 'a policy',
-    issuerId: 'iss_1',
-    subject: 'repo:a/b',
-    audience: 'portico',
-    condition: undefined,
-
-    target: { workspaceId: 'wrk_1', keyId: 'key_1' },
-    enabled: true,
-    checks: { scope: undefined, tokenType: undefined },
-    ...more,
-  }
+export function policySettings(more: MessageInitShape<typeof PolicySettingsSchema> = {}): PolicySettings {
+  const base = { name: 'a policy', issuerId: 'iss_1', subject: 'repo:a/b', audience: 'portico', enabled: true }
+  const { $typeName: _, ...members } = more
+  return create(PolicySettingsSchema, { ...base, workspaceId: 'wrk_1', keyId: 'key_1', ...members })
 }
 
 /** The changes in an organization's audit log, oldest first. */
-export async function changesOf({ auditLog }: Stores, organizationId: string): Promise<Changed[]> {
-  const { items } = await auditLog.list(organizationId, { kind: 'changed' }, undefined, 1000)
-  const isChange = (event: AuditEvent): event is Changed => event.type === 'changed'
-  return items
-    .map(({ entry }) => entry.event)
-    .filter(isChange)
-    .reverse()
+export async function changesOf({ auditLog }: Stores, organizationId: string): Promise<Change[]> {
+  const { items } = await auditLog.list(organizationId, { kind: Kind.CHANGE }, undefined, 1000)
+  return items.flatMap(({ event }) => (event.case === 'change' ? [event.value] : [])).reverse()
 }
 
 export function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {

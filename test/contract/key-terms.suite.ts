@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import {
   KeyTerms_ResponsesDialect as Dialect,
   KeyTermsSchema,
@@ -152,7 +153,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
       assert.equal(await limitOf(earlier.hash), undefined)
       assert.equal(await store.identity.setWorkspaceLimit('wrk_missing', 1n, byOperator), false)
       const changes = await changesOf(store, organizationId)
-      const ofWorkspace = changes.filter(({ resource }) => resource === 'workspace')
+      const ofWorkspace = changes.filter(({ resource }) => resource === Resource.WORKSPACE)
       assert.deepEqual(
         ofWorkspace.map(({ resourceId, before, after }) => [resourceId, before?.limit_nanos, after?.limit_nanos]),
         [

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { OrganizationSchema, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import {
+  OrganizationSchema,
+  Organization_Plan as Plan,
+  AuditEntry_Resource as Resource,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import {
   byAdmin,
@@ -57,7 +61,7 @@ export function organizationStoreSuite(name: string, make: MakePlace, options: S
       const changes = await changesOf(other, organizationId)
       assert.deepEqual(
         changes
-          .filter(({ resource }) => resource === 'organization')
+          .filter(({ resource }) => resource === Resource.ORGANIZATION)
           .map(({ before, after }) => [before?.plan, after?.plan]),
         [
           [undefined, 'business'],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
-import { accepted } from '#test/support/audit-events.ts'
+import { accepted, entryOf } from '#test/support/audit-events.ts'
 import { type MakePlace, makeOrganization, type SuiteOptions, suiteOf } from './identity-store.support.ts'
 
 const DAY_MS = 86_400_000
@@ -11,9 +12,9 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
   suiteOf(`Claims of the AuditLog on ${name}`, make, options, (rule) => {
     const use: TokenUse = { issuerId: 'iss_1', jti: 'one', timeExpires: Date.now() + 60_000 }
     const claim = ({ auditLog }: Stores, organizationId: string, more: Partial<TokenUse> = {}) =>
-      auditLog.appendOnce({ organizationId, time: 10_000, event: accepted }, { ...use, ...more })
+      auditLog.appendOnce(entryOf(organizationId, 10_000, accepted), { ...use, ...more })
     const entriesOf = async ({ auditLog }: Stores, organizationId: string) =>
-      (await auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 100)).items
+      (await auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, undefined, 100)).items
 
     rule('of many entries with one token at once, through several processes, one is written', async (opened) => {
       const { store, other } = opened
@@ -28,11 +29,11 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       const { organizationId } = await makeOrganization(store)
       assert.equal(await claim(store, organizationId), true)
       const written = await Promise.all([
-        store.auditLog.append({ organizationId, time: 1, event: accepted }).then(() => true),
+        store.auditLog.append(entryOf(organizationId, 1, accepted)).then(() => true),
         claim(store, organizationId),
         claim(store, organizationId, { jti: 'two' }),
         claim(store, organizationId, { jti: 'two' }),
-        store.auditLog.append({ organizationId, time: 1, event: accepted }).then(() => true),
+        store.auditLog.append(entryOf(organizationId, 1, accepted)).then(() => true),
       ])
       assert.equal(written.filter(Boolean).length, 3)
       assert.equal(written[1], false)
@@ -42,9 +43,8 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
 
     rule('a token whose entry could not be written is not claimed', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
-      const event = { ...accepted, itself: {} }
-      event.itself = event
-      await assert.rejects(store.auditLog.appendOnce({ organizationId, time: 10_000, event }, use))
+      const event = { ...accepted, value: { ...accepted.value, policyRevision: 'x' as never } }
+      await assert.rejects(store.auditLog.appendOnce(entryOf(organizationId, 10_000, event), use))
       assert.equal(await claim(store, organizationId), true)
     })
 

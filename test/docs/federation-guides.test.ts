@@ -62,7 +62,7 @@ for (const name of guides) {
     test('the sample claims are admitted or refused as the guide says', async () => {
       await using exchange = openExchange()
       const { key, clock, steps } = exchange
-      const ground = groundWith(key, { policy: { subject, audience, condition }, issuer: { url } })
+      const ground = groundWith(key, { policy: { subject, audience, condition }, issuer: { issuerUrl: url } })
       const failed = async (claims: object) => {
         const now = clock.time / 1000
         const read = readSubjectToken(signToken({ iat: now, exp: now + 300, ...claims }, key))

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { create } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { readConfig } from '#gateway/config.ts'
 import { listen } from '#gateway/http/listen.ts'
-import type { ExchangeTokenRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { type ExchangeTokenRequest, RecentExchangesSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { MemoryExchangeCounts } from '#services/identity/adapters/exchange-counts.ts'
 import { type ExchangeCounts, INTERVAL_MS } from '#services/identity/ports/exchange-counts.ts'
 import { exchanges } from '#services/identity/rpc/exchanges.ts'
@@ -271,7 +272,9 @@ test('59: two gateways together admit at most the limit, and the requests betwee
     return answers.filter(({ status }) => status === 200).length
   }
   const reported = async (total: number) => {
-    const [known] = await counts.add(Math.floor(Date.now() / INTERVAL_MS), [{ network: '127.0.0.1', counts: [] }])
+    const [known] = await counts.add(Math.floor(Date.now() / INTERVAL_MS), [
+      create(RecentExchangesSchema, { network: '127.0.0.1' }),
+    ])
     return known?.counts.reduce((sum, count) => sum + count, 0) === total
   }
   const learnt = async (total: number) => {

@@ -1,10 +1,19 @@
-import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type AuditEntry,
+  IssuerSchema,
+  type IssuerSettings,
+  IssuerSettingsSchema,
+  Organization_Plan as Plan,
+  PolicySchema,
+  type PolicySettings,
+  PolicySettingsSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { claimsOf } from '#services/identity/domain/access-token.ts'
-import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
 import type { Policy } from '#services/identity/domain/policy.ts'
 import type { TokenUse } from '#services/identity/ports/audit-log.ts'
@@ -20,39 +29,44 @@ export const OUR_ISSUER = 'https://portico.test'
 export const POLICY_ID = '11111111-2222-4333-8444-555555555555'
 export const NOW = Date.UTC(2026, 0, 1)
 
+type Given<S extends PolicySettings | IssuerSettings, M> = Partial<Omit<S, '$typeName'> & M>
+
 /** A policy and everything around it, as a store would have it. */
 export function groundWith(
   key: TokenKey,
-  more: { policy?: Partial<Policy>; issuer?: Partial<Issuer>; organizationId?: string } = {},
+  more: {
+    policy?: Given<PolicySettings, Pick<Policy, 'policyId'>>
+    issuer?: Given<IssuerSettings, Pick<Issuer, 'issuerId' | 'revision'>>
+    organizationId?: string
+  } = {},
 ): ExchangeGround & { readonly issuer: Issuer } {
   const { organizationId = 'org_one' } = more
-  const written = { revision: 1, timeCreated: NOW, timeUpdated: NOW, organizationId }
-  const target = { workspaceId: 'wrk_one', keyId: 'key_one' }
+  const { policyId = POLICY_ID, ...policySettings } = more.policy ?? {}
+  const { issuerId = 'iss_one', revision = 1, ...issuerSettings } = more.issuer ?? {}
+  const written = { organizationId, createTime: NOW, updateTime: NOW }
+  const jwks = JSON.stringify({ keys: [key.jwk] })
   return {
     policy: {
-      ...written,
-      id: POLICY_ID,
-      name: 'a policy',
-      issuerId: 'iss_one',
-      target,
-      enabled: true,
-      condition: undefined,
-
-      subject: 'repo:acme/app',
-      audience: OUR_ISSUER,
-      checks: { scope: undefined, tokenType: undefined },
-      ...more.policy,
+      ...create(PolicySchema, { ...written, policyId, revision: 1 }),
+      settings: create(PolicySettingsSchema, {
+        name: 'a policy',
+        issuerId: 'iss_one',
+        workspaceId: 'wrk_one',
+        keyId: 'key_one',
+        enabled: true,
+        subject: 'repo:acme/app',
+        audience: OUR_ISSUER,
+        ...policySettings,
+      }),
     },
     issuer: {
-      ...written,
-      id: 'iss_one',
-      name: 'an issuer',
-      url: 'https://issuer.test',
-      singleUse: false,
-
-      maxAgeSeconds: undefined,
-      keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) },
-      ...more.issuer,
+      ...create(IssuerSchema, { ...written, issuerId, revision }),
+      settings: create(IssuerSettingsSchema, {
+        name: 'an issuer',
+        issuerUrl: 'https://issuer.test',
+        keySource: { case: 'jwks', value: jwks },
+        ...issuerSettings,
+      }),
     },
     organization: { plan: Plan.ENTERPRISE },
     key: { kind: Kind.WORKSPACE, disabled: false },
@@ -183,7 +197,8 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
       } catch (error) {
         if (!(error instanceof Rejection)) throw error
         const [entry] = test.entries.slice(before)
-        return entry?.event.type === 'exchange-refused' ? `${error.reason} ${entry.event.reason}` : error.reason
+        const event = entry?.event
+        return event?.case === 'exchangeRefused' ? `${error.reason} ${event.value.reason}` : error.reason
       }
     },
     async [Symbol.asyncDispose]() {

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import {
+  type IssuerSettings,
+  IssuerSettingsSchema,
+  type PolicySettings,
+  PolicySettingsSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import { openSqliteStores } from '#services/identity/adapters/sqlite/stores.ts'
-import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
-import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { openIdentity, type TestIdentity } from '#test/support/identity.ts'
 import { newTokenKey, signToken, type TokenKey } from '#test/support/subject-tokens.ts'
@@ -27,7 +34,7 @@ export interface TestFederation extends AsyncDisposable {
   exchange(token?: string, policyId?: string): ReturnType<TestIdentity['federation']['exchangeToken']>
 }
 
-const by = { actor: { kind: 'operator' }, time: 0 } as const
+const by = { time: 0 }
 export const AUDIENCE = 'https://portico.example'
 
 /** Opens a service whose bootstrap organization trusts an issuer with an inline key set. */
@@ -39,37 +46,21 @@ export async function openFederation(connect: Connect): Promise<TestFederation> 
   const { keyId, secret: keySecret } = await identity.create()
   const jwks = JSON.stringify({ keys: [key.jwk] })
   const addIssuer = (more: Partial<IssuerSettings> = {}) => {
-    const settings: IssuerSettings = {
-      name: 'an issuer',
-      url: 'https://issuer.example',
-      keySource: { kind: 'inline', jwks },
-
-      singleUse: false,
-      maxAgeSeconds: undefined,
-      ...more,
-    }
+    const keySource = { case: 'jwks', value: jwks } as const
+    const base = { name: 'an issuer', issuerUrl: 'https://issuer.example', keySource }
+    const settings = { ...create(IssuerSettingsSchema, base), ...more }
     return stores.federation.createIssuer(organizationId, `iss_${randomUUID().replaceAll('-', '')}`, () => settings, by)
   }
   const issuer = await addIssuer()
   const addPolicy = (more: Partial<PolicySettings> = {}) => {
-    const settings: PolicySettings = {
-      name: 'a policy',
-      issuerId: issuer.id,
-      subject: 'a workload',
-      audience: AUDIENCE,
-      condition: undefined,
-
-      target: { workspaceId, keyId },
-      enabled: true,
-      checks: { scope: undefined, tokenType: undefined },
-      ...more,
-    }
+    const base = { name: 'a policy', issuerId: issuer.issuerId, subject: 'a workload', audience: AUDIENCE }
+    const settings = { ...create(PolicySettingsSchema, { ...base, workspaceId, keyId, enabled: true }), ...more }
     return stores.federation.createPolicy(organizationId, randomUUID(), () => settings, by)
   }
   const policy = await addPolicy()
   const token = (claims: object = {}) => {
     const now = clock.time / 1000
-    const good = { iss: issuer.url, sub: 'a workload', aud: AUDIENCE, iat: now, exp: now + 300 }
+    const good = { iss: issuer.settings.issuerUrl, sub: 'a workload', aud: AUDIENCE, iat: now, exp: now + 300 }
     return signToken({ ...good, ...claims }, key)
   }
   return {
@@ -83,7 +74,7 @@ export async function openFederation(connect: Connect): Promise<TestFederation> 
     addIssuer,
     addPolicy,
     token,
-    exchange: (subjectToken = token(), federationPolicyId = policy.id) =>
+    exchange: (subjectToken = token(), federationPolicyId = policy.policyId) =>
       identity.federation.exchangeToken({ federationPolicyId, subjectToken, clientNetwork: '192.0.2.1' }),
     async [Symbol.asyncDispose]() {
       await stores[Symbol.asyncDispose]()

@@ -26,7 +26,7 @@ const resources = enumTable({
 })
 
 export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof auditEntry> {
-  const shared = { position: Number(position), time: fromMoment(time) }
+  const shared = { position, time: fromMoment(time) }
   switch (event.case) {
     case 'exchangeAccepted': {
       const { value } = event
@@ -35,8 +35,8 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
         ...shared,
         policy_id: value.policyId,
         issuer_id: value.issuerId,
-        policy_revision: Number(value.policyRevision),
-        issuer_revision: Number(value.issuerRevision),
+        policy_revision: value.policyRevision,
+        issuer_revision: value.issuerRevision,
         key_id: value.keyId,
         workspace_id: workspaceUuid(value.workspaceId),
         subject: value.subject,
@@ -68,7 +68,7 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
         issuer_id: issuerId ?? null,
         key_id: keyId ?? null,
         reason,
-        count: Number(count),
+        count,
         first_at: fromMoment(firstTime),
         last_at: fromMoment(lastTime),
       }

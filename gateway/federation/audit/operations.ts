@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#gateway/operation.ts'
 import { pageLimit, toPageSize } from '#gateway/records/page.ts'
-import { anyMoment, toTime } from '#gateway/records/time.ts'
+import { anyMoment } from '#gateway/records/time.ts'
 import { limitedBy } from '#gateway/shape.ts'
 import { ListAuditEntriesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { issuerId, keyId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
@@ -9,7 +9,7 @@ import { fromEntry, toKind } from './mappers.ts'
 import { auditEntry, kind } from './schemas.ts'
 
 const OFFSET = 'with its offset, `Z` or such as `%2B02:00`'
-const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
+const when = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
 
 export const listAuditEntries = operation({
   id: 'audit.list',

@@ -16,8 +16,8 @@ export function toIssuerSettings(body: Body): MessageInitShape<typeof IssuerSett
 }
 
 export function fromIssuer(shown: Issuer | undefined): JsonOf<typeof issuer> {
-  const { issuerId, settings, revision, createTime, updateTime, keyHealth: health } = shown ?? {}
-  if (issuerId === undefined || settings === undefined) throw new Error('identity returned no issuer')
+  if (shown?.settings === undefined) throw new Error('identity returned no issuer')
+  const { issuerId, settings, revision, createTime, updateTime, keyHealth: health } = shown
   const { keySource } = settings
   return {
     id: issuerId,
@@ -27,7 +27,7 @@ export function fromIssuer(shown: Issuer | undefined): JsonOf<typeof issuer> {
     jwks: keySource.case === 'jwks' ? (JSON.parse(keySource.value) as Record<string, unknown>) : null,
     single_use: settings.singleUse,
     max_age_seconds: settings.maxAgeSeconds ?? null,
-    revision: Number(revision),
+    revision,
     created_at: fromMoment(createTime),
     updated_at: fromMoment(updateTime),
     key_health: health === undefined ? null : fromHealth(health),

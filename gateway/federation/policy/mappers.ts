@@ -34,7 +34,7 @@ export function toChecks({ scope, token_type: tokenType }: z.output<typeof check
 
 export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
   if (shown?.settings === undefined) throw new Error('identity returned no policy')
-  const { policyId, settings, workspaceId, issuerDeleted, revision, createTime, updateTime } = shown
+  const { policyId, settings, issuerDeleted, revision, createTime, updateTime } = shown
   const { scope, tokenType } = settings.checks ?? {}
   return {
     id: policyId,
@@ -44,11 +44,11 @@ export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
     audience: settings.audience,
     condition: settings.condition ?? null,
     key_id: settings.keyId,
-    workspace_id: workspaceUuid(workspaceId),
+    workspace_id: workspaceUuid(settings.workspaceId),
     issuer_deleted: issuerDeleted,
     enabled: settings.enabled,
     checks: { scope, token_type: tokenType },
-    revision: Number(revision),
+    revision,
     created_at: fromMoment(createTime),
     updated_at: fromMoment(updateTime),
   }

@@ -1,4 +1,6 @@
-import { type ExchangeCounts, INTERVALS, type RecentExchanges } from '#services/identity/ports/exchange-counts.ts'
+import { create } from '@bufbuild/protobuf'
+import { type RecentExchanges, RecentExchangesSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { type ExchangeCounts, INTERVALS } from '#services/identity/ports/exchange-counts.ts'
 
 /** Maximum number of networks; when there are more, the one that was silent longest is dropped. */
 const NETWORKS = 10_000
@@ -8,7 +10,7 @@ export class MemoryExchangeCounts implements ExchangeCounts {
   /** Network → count by interval. The most recent network is last. */
   readonly #networks = new Map<string, Map<number, number>>()
 
-  async add(interval: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {
+  async add(interval: number, admitted: readonly RecentExchanges[]): Promise<RecentExchanges[]> {
     return admitted.map(({ network, counts }) => {
       const known = this.#networks.get(network) ?? new Map<number, number>()
       this.#networks.delete(network)
@@ -18,7 +20,8 @@ export class MemoryExchangeCounts implements ExchangeCounts {
         if (count > 0) known.set(interval - age, (known.get(interval - age) ?? 0) + count)
       }
       this.#forget()
-      return { network, counts: Array.from({ length: INTERVALS }, (_, age) => known.get(interval - age) ?? 0) }
+      const total = Array.from({ length: INTERVALS }, (_, age) => known.get(interval - age) ?? 0)
+      return create(RecentExchangesSchema, { network, counts: total })
     })
   }
 

@@ -1,16 +1,7 @@
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-
-/** What issuers and policies have besides their settings. */
-export interface RecordHead {
-  readonly id: string
-  readonly organizationId: string
-  /** 1 after creation; incremented by every change. */
-  readonly revision: number
-  /** Milliseconds since the epoch. */
-  readonly timeCreated: number
-  readonly timeUpdated: number
-}
+import type { Issuer } from './issuer.ts'
+import type { Policy } from './policy.ts'
 
 /** The state of something before and after a change, as the audit log shows it. */
 export interface Change {
@@ -28,14 +19,14 @@ export function changeOf<T>(was: T, is: T, show: (state: T) => JsonObject): Chan
 }
 
 /** A record with other settings; undefined if they are equal. */
-export function reviseRecord<S>(
-  record: RecordHead & S,
-  settings: S,
+export function reviseRecord<R extends Issuer | Policy>(
+  record: R,
+  settings: R['settings'],
   time: number,
-  show: (settings: S) => JsonObject,
-): { readonly record: RecordHead & S; readonly change: Change } | undefined {
-  const change = changeOf<S>(record, settings, show)
-  return change && { record: { ...record, ...settings, revision: record.revision + 1, timeUpdated: time }, change }
+  show: (settings: R['settings']) => JsonObject,
+): { readonly record: R; readonly change: Change } | undefined {
+  const change = changeOf(record.settings, settings, show)
+  return change && { record: { ...record, settings, revision: record.revision + 1, updateTime: time }, change }
 }
 
 /** A key after a change; undefined if it is equal. */

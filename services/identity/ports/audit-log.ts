@@ -1,30 +1,11 @@
-import type { AuditEntry } from '../domain/audit.ts'
+import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
+import type { ListAuditEntriesRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
 
-/** An entry and its position in its organization. */
-export interface ListedAuditEntry {
-  readonly position: number
-  readonly entry: AuditEntry
-}
-
-/** Selects entries; an absent member selects all. Times are milliseconds since the epoch. */
-export interface AuditFilter {
-  /** `exchange-refused` includes those that were counted. */
-  readonly kind?: 'exchange-accepted' | 'exchange-refused' | 'changed' | undefined
-  /** Exchanges by this policy, and changes to it. */
-  readonly policyId?: string | undefined
-  /** Exchanges of this issuer's tokens, and changes to it. */
-  readonly issuerId?: string | undefined
-  /** Exchanges by policies that target this key, and changes to it. */
-  readonly keyId?: string | undefined
-  /** Exchanges that were refused for this reason, including those that were counted. */
-  readonly reason?: string | undefined
-  /** Exchanges of tokens with this `sub`. */
-  readonly subject?: string | undefined
-  /** Not before this time. */
-  readonly since?: number | undefined
-  /** Before this time. */
-  readonly until?: number | undefined
-}
+/** Selects entries as the request does; an absent member selects all. */
+export type AuditFilter = Pick<
+  ListAuditEntriesRequest,
+  'kind' | 'policyId' | 'issuerId' | 'keyId' | 'reason' | 'subject' | 'since' | 'until'
+>
 
 /** A token of an issuer, by its `jti` of any length and form. */
 export interface TokenUse {
@@ -63,7 +44,7 @@ export interface AuditLog {
     filter: AuditFilter,
     before: number | undefined,
     limit: number,
-  ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }>
+  ): Promise<{ items: AuditEntry[]; more: boolean }>
   /**
    * Removes entries of all organizations from before a time, in milliseconds since the epoch, at most `limit` (1 or
    * more) per call. Returns how many. What is known about policies that were deleted before that time is removed with

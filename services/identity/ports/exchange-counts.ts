@@ -1,15 +1,9 @@
+import type { RecentExchanges } from '#gen/portico/identity/v1/federation_service_pb.js'
+
 /** Length of an interval, in milliseconds. */
 export const INTERVAL_MS = 2_000
 /** How many intervals are kept: the current one, and earlier ones that overlap the last minute. */
 export const INTERVALS = 32
-
-/** How many exchanges of a client network were admitted recently. */
-export interface RecentExchanges {
-  /** An IPv4 address, or the /64 of an IPv6 address. */
-  readonly network: string
-  /** By age in intervals, newest first; at most INTERVALS. Missing ones at the end are 0. */
-  readonly counts: readonly number[]
-}
 
 /** Counts exchanges of client networks for all gateways together. */
 export interface ExchangeCounts {
@@ -19,5 +13,5 @@ export interface ExchangeCounts {
    * clocks differ use different intervals. Counts need not survive a crash, and are dropped some time after the last
    * interval.
    */
-  add(interval: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]>
+  add(interval: number, admitted: readonly RecentExchanges[]): Promise<RecentExchanges[]>
 }

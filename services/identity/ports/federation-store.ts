@@ -1,9 +1,8 @@
-import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
+import type { IssuerSettings, Organization, PolicySettings } from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
-import type { TokenTarget } from '../domain/access-token.ts'
 import type { By } from '../domain/audit.ts'
-import type { Issuer, IssuerSettings, KeyHealth } from '../domain/issuer.ts'
-import type { Policy, PolicySettings } from '../domain/policy.ts'
+import type { Issuer } from '../domain/issuer.ts'
+import type { Policy } from '../domain/policy.ts'
 
 /** What an exchange has to know, as of one moment. Deleted records are undefined. */
 export interface ExchangeGround {
@@ -14,24 +13,17 @@ export interface ExchangeGround {
   readonly key: Pick<ApiKey, 'kind' | 'disabled' | 'expireTime'> | undefined
 }
 
-/** A deleted policy and its target, for as long as the audit log keeps its deletion. */
+/** A deleted policy, for as long as the audit log keeps its deletion. */
 export interface DeletedPolicy {
   readonly deleted: true
   readonly organizationId: string
   readonly issuerId: string
-  /** Undefined: it was deleted before targets were recorded. */
-  readonly target: TokenTarget | undefined
-}
-
-/** An issuer, and the results of fetching its keys. Undefined: nobody has tried since its last change. */
-export interface ListedIssuer {
-  readonly issuer: Issuer
-  readonly health: KeyHealth | undefined
+  readonly keyId: string
 }
 
 /** A part of a list, in order of creation, and the number of all items. */
 export interface Page<T> {
-  readonly items: readonly T[]
+  readonly items: T[]
   readonly total: number
 }
 
@@ -69,13 +61,13 @@ export interface FederationStore {
     decide: (count: number) => IssuerSettings,
     by: By,
   ): Promise<Issuer>
-  getIssuer(organizationId: string, issuerId: string): Promise<ListedIssuer | undefined>
-  listIssuers(organizationId: string, slice: Slice): Promise<Page<ListedIssuer>>
+  getIssuer(organizationId: string, issuerId: string): Promise<Issuer | undefined>
+  listIssuers(organizationId: string, slice: Slice): Promise<Page<Issuer>>
   /** Returns the issuer after the change; undefined: there is none, and `decide` was not called. */
   reviseIssuer(
     organizationId: string,
     issuerId: string,
-    decide: (issuer: Issuer) => IssuerSettings,
+    decide: (settings: IssuerSettings) => IssuerSettings,
     by: By,
   ): Promise<Issuer | undefined>
   /** Its policies remain, and refuse every exchange from then on. Returns whether there was one. */
@@ -97,7 +89,7 @@ export interface FederationStore {
   revisePolicy(
     organizationId: string,
     policyId: string,
-    decide: (policy: Policy) => PolicySettings,
+    decide: (settings: PolicySettings) => PolicySettings,
     by: By,
   ): Promise<Policy | undefined>
   /** Returns whether there was one. */

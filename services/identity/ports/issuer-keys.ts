@@ -1,4 +1,5 @@
-import type { Issuer, IssuerSettings } from '../domain/issuer.ts'
+import type { IssuerSettings } from '#gen/portico/identity/v1/federation_pb.js'
+import type { Issuer } from '../domain/issuer.ts'
 import type { PublicKey, SignatureAlgorithm } from '../domain/public-key.ts'
 
 /** What the header of a token says about its key. */
@@ -42,7 +43,7 @@ export interface IssuerKeys {
    * Drops the keys of a deleted issuer; fetches for it that have not begun are cancelled, and whoever waits for them
    * gets `unavailable`.
    */
-  forget(issuer: { readonly organizationId: string; readonly id: string }): void
+  forget(issuer: Pick<Issuer, 'organizationId' | 'issuerId'>): void
   /**
    * Why an issuer cannot be saved: because of its addresses (including our own origin) or its inline key set.
    * Undefined: it can. Pure: it makes no network calls. Lengths were checked before.

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
+import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { counted, refused } from '#test/support/audit-events.ts'
+import { counted, entryOf, refused } from '#test/support/audit-events.ts'
 import { openFederation } from '#test/support/federation.ts'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -31,14 +30,14 @@ forEachTransport((name, connect) => {
         ['key_admin', Resource.ISSUER, issuerId, undefined, 'CI'],
       ],
     )
-    const positions: bigint[] = []
+    const positions: number[] = []
     let pageToken: string | undefined
     do {
       const page = await federation.listAuditEntries({ organizationId, pageSize: 2, pageToken }, as('management'))
       positions.push(...page.entries.map(({ position }) => position))
       pageToken = page.nextPageToken
     } while (pageToken !== undefined)
-    assert.deepEqual(positions, [6n, 5n, 4n, 3n, 2n, 1n], 'organization, two keys, three changes')
+    assert.deepEqual(positions, [6, 5, 4, 3, 2, 1], 'organization, two keys, three changes')
   })
 
   test(`exchanges are there, accepted and refused, and found by policy, issuer, kind and time (${name})`, async () => {
@@ -51,16 +50,16 @@ forEachTransport((name, connect) => {
     const [accepted] = await list({ kind: Kind.EXCHANGE_ACCEPTED })
     assert.ok(accepted?.event.case === 'exchangeAccepted')
     const { policyId, keyId, subject, tokenId } = accepted.event.value
-    assert.deepEqual([policyId, keyId, subject], [policy.id, federation.keyId, 'a workload'])
+    assert.deepEqual([policyId, keyId, subject], [policy.policyId, federation.keyId, 'a workload'])
     assert.notEqual(tokenId, '')
-    assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: policy.id }), [accepted])
+    assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: policy.policyId }), [accepted])
     assert.deepEqual(await list({ kind: Kind.EXCHANGE_REFUSED }), [])
     assert.equal((await refusalOf(list({ kind: 9 }))).metadata.field, 'kind')
     assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: 'other' }), [])
     const { time } = identity.clock
-    assert.deepEqual(await list({ since: timestampFromMs(time + 1) }), [])
-    assert.deepEqual(await list({ since: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [accepted])
-    assert.deepEqual(await list({ until: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [])
+    assert.deepEqual(await list({ since: time + 1 }), [])
+    assert.deepEqual(await list({ since: time, kind: Kind.EXCHANGE_ACCEPTED }), [accepted])
+    assert.deepEqual(await list({ until: time, kind: Kind.EXCHANGE_ACCEPTED }), [])
   })
 
   test(`exchanges and changes are found by key, reason and subject (${name})`, async () => {
@@ -94,10 +93,11 @@ forEachTransport((name, connect) => {
     await using federation = await openFederation(connect)
     const { identity, stores, policy, issuer } = federation
     const { organizationId, as } = identity
-    const policyId = policy.id
+    const policyId = policy.policyId
     for (const event of [refused, counted]) {
-      for (const issuerId of [issuer.id, undefined]) {
-        await stores.auditLog.append({ organizationId, time: 2_000, event: { ...event, policyId, issuerId } })
+      for (const issuerId of [issuer.issuerId, undefined]) {
+        const value = { ...event.value, policyId, issuerId }
+        await stores.auditLog.append(entryOf(organizationId, 2_000, { ...event, value } as AuditEntry['event']))
       }
     }
     const request = { organizationId, kind: Kind.EXCHANGE_REFUSED }
@@ -108,9 +108,9 @@ forEachTransport((name, connect) => {
     })
     assert.deepEqual(shown, [
       ['exchangesRefused', undefined],
-      ['exchangesRefused', issuer.id],
+      ['exchangesRefused', issuer.issuerId],
       ['exchangeRefused', undefined],
-      ['exchangeRefused', issuer.id],
+      ['exchangeRefused', issuer.issuerId],
     ])
   })
 

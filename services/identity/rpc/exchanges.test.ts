@@ -16,7 +16,7 @@ const refused = {
 
 const entriesOf = async ({ stores, identity }: TestFederation, policyId: string) => {
   const { items } = await stores.auditLog.list(identity.organizationId, { policyId }, undefined, 50)
-  return items.map(({ entry: { event } }) => event).filter(({ type }) => type !== 'changed')
+  return items.map(({ event }) => event).filter((event) => event.case !== 'change')
 }
 
 forEachTransport((name, connect) => {
@@ -29,9 +29,12 @@ forEachTransport((name, connect) => {
       credential: { case: 'accessToken', value: accessToken },
     })
     assert.equal(principal?.apiKeyId, keyId)
-    const [event] = await entriesOf(federation, policy.id)
-    assert.ok(event?.type === 'exchange-accepted')
-    assert.deepEqual([event.subject, event.target.keyId, event.clientNetwork], ['a workload', keyId, '192.0.2.1'])
+    const [event] = await entriesOf(federation, policy.policyId)
+    assert.ok(event?.case === 'exchangeAccepted')
+    assert.deepEqual(
+      [event.value.subject, event.value.keyId, event.value.clientNetwork],
+      ['a workload', keyId, '192.0.2.1'],
+    )
   })
 
   test(`whatever is wrong with token or policy gets one answer, and the audit log says what it was (${name})`, async () => {
@@ -42,11 +45,11 @@ forEachTransport((name, connect) => {
     for (const [token, policyId, reason] of [
       [federation.token(), randomUUID(), undefined],
       [federation.token(), '1', undefined],
-      [federation.token(), paused.id, 'policy'],
-      [federation.token(), orphan.id, 'issuer'],
-      [signToken({}, newTokenKey('ES256', 'k1')), policy.id, 'claims'],
-      [federation.token({ sub: 'another' }), policy.id, 'subject'],
-      [federation.token({ exp: identity.clock.time / 1000 }), policy.id, 'expiry'],
+      [federation.token(), paused.policyId, 'policy'],
+      [federation.token(), orphan.policyId, 'issuer'],
+      [signToken({}, newTokenKey('ES256', 'k1')), policy.policyId, 'claims'],
+      [federation.token({ sub: 'another' }), policy.policyId, 'subject'],
+      [federation.token({ exp: identity.clock.time / 1000 }), policy.policyId, 'expiry'],
     ] as const) {
       const before = (await entriesOf(federation, policyId)).length
       assert.deepEqual(await refusalOf(federation.exchange(token, policyId)), refused)
@@ -55,8 +58,8 @@ forEachTransport((name, connect) => {
         const entries = await entriesOf(federation, policyId)
         return entries.length > before ? entries : undefined
       })
-      assert.ok(event?.type === 'exchange-refused')
-      assert.deepEqual([event.reason, event.clientNetwork], [reason, '192.0.2.1'])
+      assert.ok(event?.case === 'exchangeRefused')
+      assert.deepEqual([event.value.reason, event.value.clientNetwork], [reason, '192.0.2.1'])
     }
     await stores.organizations.setPlan(identity.organizationId, Plan.FREE, { time: 0 })
     assert.deepEqual(await refusalOf(federation.exchange()), refused)
@@ -77,13 +80,15 @@ forEachTransport((name, connect) => {
 
   test(`a token passes once where its issuer says so (${name})`, async () => {
     await using federation = await openFederation(connect)
-    const issuer = await federation.addIssuer({ url: 'https://once.example', singleUse: true })
-    const policy = await federation.addPolicy({ issuerId: issuer.id })
+    const issuer = await federation.addIssuer({ issuerUrl: 'https://once.example', singleUse: true })
+    const policy = await federation.addPolicy({ issuerId: issuer.issuerId })
     for (const claims of [{ jti: 'one' }, { jti: 'two', exp: federation.identity.clock.time / 1000 + 300.123_456 }]) {
-      const token = federation.token({ iss: issuer.url, ...claims })
-      const results = await Promise.allSettled(Array.from({ length: 10 }, () => federation.exchange(token, policy.id)))
+      const token = federation.token({ iss: issuer.settings.issuerUrl, ...claims })
+      const results = await Promise.allSettled(
+        Array.from({ length: 10 }, () => federation.exchange(token, policy.policyId)),
+      )
       assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-      assert.deepEqual(await refusalOf(federation.exchange(token, policy.id)), refused)
+      assert.deepEqual(await refusalOf(federation.exchange(token, policy.policyId)), refused)
     }
   })
 
@@ -103,14 +108,16 @@ forEachTransport((name, connect) => {
 
   test(`keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE, with a time to try again (${name})`, async () => {
     await using federation = await openFederation(connect)
-    const keySource = { kind: 'url', url: 'https://127.0.0.1/jwks' } as const
-    const issuer = await federation.addIssuer({ url: 'https://away.example', keySource })
-    const policy = await federation.addPolicy({ issuerId: issuer.id })
-    const refusal = await refusalOf(federation.exchange(federation.token({ iss: issuer.url }), policy.id))
+    const keySource = { case: 'jwksUrl', value: 'https://127.0.0.1/jwks' } as const
+    const issuer = await federation.addIssuer({ issuerUrl: 'https://away.example', keySource })
+    const policy = await federation.addPolicy({ issuerId: issuer.issuerId })
+    const refusal = await refusalOf(
+      federation.exchange(federation.token({ iss: issuer.settings.issuerUrl }), policy.policyId),
+    )
     assert.deepEqual([refusal.code, refusal.reason], ['Unavailable', 'ISSUER_KEYS_UNAVAILABLE'])
     assert.match(refusal.metadata.retry_after ?? '', /^[1-9]\d*$/)
-    const other = federation.token({ iss: issuer.url, sub: 'another' })
-    assert.deepEqual(await refusalOf(federation.exchange(other, policy.id)), refused)
+    const other = federation.token({ iss: issuer.settings.issuerUrl, sub: 'another' })
+    assert.deepEqual(await refusalOf(federation.exchange(other, policy.policyId)), refused)
   })
 })
 

@@ -35,8 +35,7 @@ export function exchanges(dependencies: {
     async countExchanges(request) {
       checkCount(request)
       for (const [i, recent] of request.admitted.entries()) checkRecent(recent, `admitted[${i}]`)
-      const totals = await exchangeCounts.add(Math.floor(clock.now() / INTERVAL_MS), request.admitted)
-      return { totals: totals.map(({ network, counts }) => ({ network, counts: [...counts] })) }
+      return { totals: await exchangeCounts.add(Math.floor(clock.now() / INTERVAL_MS), request.admitted) }
     },
   } satisfies Partial<ServiceImpl<typeof FederationService>>
 }

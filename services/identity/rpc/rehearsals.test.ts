@@ -16,13 +16,13 @@ const rehearse = (federation: TestFederation, subjectToken: string, policy: Give
   const { organizationId, as, federation: client } = federation.identity
   return client.testPolicy({ organizationId, policy, subjectToken } as never, as('management'))
 }
-const savedOf = ({ policy }: TestFederation) => ({ case: 'policyId', value: policy.id }) as const
+const savedOf = ({ policy }: TestFederation) => ({ case: 'policyId', value: policy.policyId }) as const
 const settingsOf = ({ issuer, keyId }: TestFederation, more: object = {}) =>
   ({
     case: 'settings',
     value: {
       name: 'new',
-      issuerId: issuer.id,
+      issuerId: issuer.issuerId,
       subject: 'a workload',
       audience: AUDIENCE,
       keyId,
@@ -71,7 +71,7 @@ forEachTransport((name, connect) => {
   test(`of a policy whose issuer has been deleted that is what is found (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { organizationId, as, federation: client } = federation.identity
-    await client.deleteIssuer({ organizationId, issuerId: federation.issuer.id }, as('management'))
+    await client.deleteIssuer({ organizationId, issuerId: federation.issuer.issuerId }, as('management'))
     const { steps, accepted } = await rehearse(federation, federation.token(), savedOf(federation))
     const [failed, ...others] = steps.filter(({ verdict }) => verdict === Verdict.FAILED)
     assert.deepEqual([accepted, failed?.name, others], [false, 'issuer', []])
@@ -92,16 +92,16 @@ forEachTransport((name, connect) => {
   test(`nothing is claimed, recorded or issued (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { stores, identity } = federation
-    const issuer = await federation.addIssuer({ url: 'https://once.example', singleUse: true })
-    const policy = await federation.addPolicy({ issuerId: issuer.id })
-    const token = federation.token({ iss: issuer.url, jti: 'one' })
+    const issuer = await federation.addIssuer({ issuerUrl: 'https://once.example', singleUse: true })
+    const policy = await federation.addPolicy({ issuerId: issuer.issuerId })
+    const token = federation.token({ iss: issuer.settings.issuerUrl, jti: 'one' })
     const bad = signToken({}, newTokenKey('ES256', 'k1'))
     const count = async () => (await stores.auditLog.list(identity.organizationId, {}, undefined, 50)).items.length
     const before = await count()
-    const saved = { case: 'policyId', value: policy.id } as const
+    const saved = { case: 'policyId', value: policy.policyId } as const
     for (const text of [token, token, bad]) await rehearse(federation, text, saved)
     assert.equal(await count(), before)
-    await federation.exchange(token, policy.id)
+    await federation.exchange(token, policy.policyId)
   })
 
   test(`only a management key of the organization may, and only its policies are there (${name})`, async () => {

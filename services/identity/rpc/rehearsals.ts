@@ -1,6 +1,4 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { ExchangeStep_Verdict, type ExchangeStepSchema } from '#gen/portico/identity/v1/federation_pb.js'
 import {
   type FederationService,
   type TestPolicyRequest,
@@ -8,7 +6,6 @@ import {
 } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { readSubjectToken } from '../domain/subject-token/read-subject-token.ts'
@@ -20,14 +17,9 @@ import type { OrganizationStore } from '../ports/organization-store.ts'
 import type { ExchangeSteps } from '../run/exchange/exchange-steps.ts'
 import type { Candidate } from '../run/exchange/ground-checks.ts'
 import { adminOf } from './callers.ts'
-import { parsePolicyId, parsePolicySettings, parseTarget } from './policies.ts'
+import { checkPolicySettings, parsePolicyId, workspaceOf } from './policies.ts'
 
 const checkRequest = checkLimits(TestPolicyRequestSchema)
-const verdicts = enumTable({
-  passed: ExchangeStep_Verdict.PASSED,
-  failed: ExchangeStep_Verdict.FAILED,
-  skipped: ExchangeStep_Verdict.SKIPPED,
-})
 
 interface Dependencies {
   readonly federation: FederationStore
@@ -47,20 +39,20 @@ export function rehearsals(dependencies: Dependencies) {
       checkRequest(request)
       const ground = await groundOf(request, dependencies)
       const read = readSubjectToken(request.subjectToken)
-      if ('problem' in read) return { steps: formFailed(read.problem).map(stepToProto), accepted: false }
+      if ('problem' in read) return { steps: formFailed(read.problem), accepted: false }
       const evaluation = await steps.all({ token: read.token, ground, now: clock.now() })
       const form = stepOf(
         'form',
         verdict(true, () => [FORM, FORM]),
       )
-      return { steps: [form, ...evaluation.steps].map(stepToProto), accepted: evaluation.failed === undefined }
+      return { steps: [form, ...evaluation.steps], accepted: evaluation.failed === undefined }
     },
   } satisfies Partial<ServiceImpl<typeof FederationService>>
 }
 
 const FORM = 'a JWT'
 
-function formFailed(problem: string): readonly Step[] {
+function formFailed(problem: string): Step[] {
   const failed = verdict(false, () => [FORM, `a text that ${problem}`])
   return STEP_NAMES.map((name) => stepOf(name, name === 'form' ? failed : SKIPPED))
 }
@@ -74,18 +66,15 @@ async function groundOf(request: TestPolicyRequest, dependencies: Dependencies):
     throw new Rejection('POLICY_NOT_FOUND', { policy_id: given.value })
   }
   check(given.case === 'settings', 'policy', 'must be set')
-  const workspaceId = await parseTarget(store, organizationId, given.value.keyId)
-  const policy = parsePolicySettings(given.value, workspaceId, conditions)
+  const workspaceId = await workspaceOf(store, organizationId, given.value.keyId)
+  const settings = { ...given.value, workspaceId }
+  checkPolicySettings(settings, conditions)
   const [organization, issuer, key] = await Promise.all([
     organizations.getOrganization(organizationId),
-    federation.getIssuer(organizationId, policy.issuerId),
-    store.findOrganizationKey(organizationId, policy.target.keyId),
+    federation.getIssuer(organizationId, settings.issuerId),
+    store.findOrganizationKey(organizationId, settings.keyId),
   ])
   check(issuer !== undefined, 'issuer_id', 'must be the id of an issuer of the organization')
   if (organization === undefined) throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
-  return { policy, issuer: issuer.issuer, organization, key }
-}
-
-function stepToProto({ name, verdict, expected, found }: Step): MessageInitShape<typeof ExchangeStepSchema> {
-  return { name, verdict: verdicts.toProto(verdict), expected, found }
+  return { policy: { settings }, issuer, organization, key }
 }

@@ -1,5 +1,6 @@
+import type { PolicySettings } from '#gen/portico/identity/v1/federation_pb.js'
 import { check, invalid } from '#shared/rpc/parse.ts'
-import { MAX_POLICIES, type PolicySettings } from '../domain/policy.ts'
+import { MAX_POLICIES } from '../domain/policy.ts'
 import { type SharedIssuers, sharedIssuerWarning } from '../domain/shared-issuer.ts'
 import type { Conditions } from '../ports/conditions.ts'
 import type { FederationStore } from '../ports/federation-store.ts'
@@ -21,7 +22,7 @@ export async function issuerUrlOf(
 ): Promise<string> {
   const found = await federation.getIssuer(organizationId, issuerId)
   check(found !== undefined, 'issuer_id', 'must be the id of an issuer of the organization')
-  return found.issuer.url
+  return found.settings.issuerUrl
 }
 
 /** Policies of an issuer that would be unwise if it had this address, and why. */
@@ -32,9 +33,9 @@ export async function unwisePolicies(
 ): Promise<{ policyId: string; warning: string }[]> {
   if (sharedIssuerWarning(issuerUrl, () => false) === undefined) return []
   const { items } = await federation.listPolicies(organizationId, { offset: 0, limit: MAX_POLICIES }, issuerId)
-  return items.flatMap((policy) => {
-    const warning = warningOf(conditions, issuerUrl, policy)
-    return warning === undefined ? [] : [{ policyId: policy.id, warning }]
+  return items.flatMap(({ policyId, settings }) => {
+    const warning = warningOf(conditions, issuerUrl, settings)
+    return warning === undefined ? [] : [{ policyId, warning }]
   })
 }
 

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/identity/v1/federation.proto.
@@ -32,19 +31,23 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
   /**
    * 1 after creation; incremented by every change.
    *
-   * @generated from field: int64 revision = 3;
+   * @generated from field: uint32 revision = 3;
    */
-  revision: bigint;
+  revision: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 4;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 4;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp update_time = 5;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double update_time = 5;
    */
-  updateTime?: Timestamp | undefined;
+  updateTime: number;
 
   /**
    * The results of the last attempts to fetch its keys, by any process. Absent for inline keys, and until the first
@@ -53,6 +56,13 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
    * @generated from field: portico.identity.v1.KeyHealth key_health = 6;
    */
   keyHealth?: KeyHealth | undefined;
+
+  /**
+   * Organization that owns it.
+   *
+   * @generated from field: string organization_id = 7;
+   */
+  organizationId: string;
 };
 
 /**
@@ -147,7 +157,7 @@ export declare type Discovery = Message<"portico.identity.v1.Discovery"> & {
 export declare const DiscoverySchema: GenMessage<Discovery>;
 
 /**
- * The results of fetching the keys of an issuer.
+ * The results of fetching the keys of an issuer. Times are milliseconds since the Unix epoch.
  *
  * @generated from message portico.identity.v1.KeyHealth
  */
@@ -155,16 +165,16 @@ export declare type KeyHealth = Message<"portico.identity.v1.KeyHealth"> & {
   /**
    * Absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp last_success_time = 1;
+   * @generated from field: optional double last_success_time = 1;
    */
-  lastSuccessTime?: Timestamp | undefined;
+  lastSuccessTime?: number | undefined;
 
   /**
    * Absent: never.
    *
-   * @generated from field: google.protobuf.Timestamp last_failure_time = 2;
+   * @generated from field: optional double last_failure_time = 2;
    */
-  lastFailureTime?: Timestamp | undefined;
+  lastFailureTime?: number | undefined;
 
   /**
    * Why the last failed attempt failed; absent: none failed.
@@ -176,9 +186,9 @@ export declare type KeyHealth = Message<"portico.identity.v1.KeyHealth"> & {
   /**
    * No process fetches again before that time. Absent: keys are fetched when they are needed.
    *
-   * @generated from field: google.protobuf.Timestamp next_try_time = 4;
+   * @generated from field: optional double next_try_time = 4;
    */
-  nextTryTime?: Timestamp | undefined;
+  nextTryTime?: number | undefined;
 };
 
 /**
@@ -208,26 +218,30 @@ export declare type Policy = Message<"portico.identity.v1.Policy"> & {
   /**
    * 1 after creation; incremented by every change.
    *
-   * @generated from field: int64 revision = 3;
+   * @generated from field: uint32 revision = 3;
    */
-  revision: bigint;
+  revision: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 4;
-   */
-  createTime?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp update_time = 5;
-   */
-  updateTime?: Timestamp | undefined;
-
-  /**
-   * Workspace of the key; begins with `wrk_`.
+   * In milliseconds since the Unix epoch.
    *
-   * @generated from field: string workspace_id = 6;
+   * @generated from field: double create_time = 4;
    */
-  workspaceId: string;
+  createTime: number;
+
+  /**
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double update_time = 5;
+   */
+  updateTime: number;
+
+  /**
+   * Organization that owns it.
+   *
+   * @generated from field: string organization_id = 6;
+   */
+  organizationId: string;
 
   /**
    * Whether its issuer was deleted, so that it refuses every exchange until it gets another one.
@@ -300,6 +314,13 @@ export declare type PolicySettings = Message<"portico.identity.v1.PolicySettings
    * @generated from field: portico.identity.v1.ClaimChecks checks = 8;
    */
   checks?: ClaimChecks | undefined;
+
+  /**
+   * Workspace of the key; begins with `wrk_`. Ignored in requests.
+   *
+   * @generated from field: string workspace_id = 9;
+   */
+  workspaceId: string;
 };
 
 /**
@@ -521,22 +542,23 @@ export enum Organization_Plan {
 export declare const Organization_PlanSchema: GenEnum<Organization_Plan>;
 
 /**
- * An event in an organization. Entries are never changed.
+ * An event in an organization. Entries are never changed. Times are milliseconds since the Unix epoch.
  *
  * @generated from message portico.identity.v1.AuditEntry
  */
 export declare type AuditEntry = Message<"portico.identity.v1.AuditEntry"> & {
   /**
-   * Position in the order of the organization's entries; later ones have higher numbers, with gaps.
+   * Position in the order of the organization's entries, which it gets when it is written; later ones have higher
+   * numbers, with gaps.
    *
-   * @generated from field: int64 position = 1;
+   * @generated from field: double position = 1;
    */
-  position: bigint;
+  position: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp time = 2;
+   * @generated from field: double time = 2;
    */
-  time?: Timestamp | undefined;
+  time: number;
 
   /**
    * @generated from oneof portico.identity.v1.AuditEntry.event
@@ -566,6 +588,13 @@ export declare type AuditEntry = Message<"portico.identity.v1.AuditEntry"> & {
     value: AuditEntry_Change;
     case: "change";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The organization.
+   *
+   * @generated from field: string organization_id = 7;
+   */
+  organizationId: string;
 };
 
 /**
@@ -586,9 +615,9 @@ export declare type AuditEntry_ExchangeAccepted = Message<"portico.identity.v1.A
   policyId: string;
 
   /**
-   * @generated from field: int64 policy_revision = 2;
+   * @generated from field: uint32 policy_revision = 2;
    */
-  policyRevision: bigint;
+  policyRevision: number;
 
   /**
    * @generated from field: string issuer_id = 3;
@@ -596,9 +625,9 @@ export declare type AuditEntry_ExchangeAccepted = Message<"portico.identity.v1.A
   issuerId: string;
 
   /**
-   * @generated from field: int64 issuer_revision = 4;
+   * @generated from field: uint32 issuer_revision = 4;
    */
-  issuerRevision: bigint;
+  issuerRevision: number;
 
   /**
    * The key that the token acts as, and its workspace.
@@ -629,12 +658,12 @@ export declare type AuditEntry_ExchangeAccepted = Message<"portico.identity.v1.A
   /**
    * When the access token expires.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 9;
+   * @generated from field: double expire_time = 9;
    */
-  expireTime?: Timestamp | undefined;
+  expireTime: number;
 
   /**
-   * Where the request came from.
+   * Where the request came from, according to the gateway.
    *
    * @generated from field: string client_network = 10;
    */
@@ -722,19 +751,19 @@ export declare type AuditEntry_ExchangesRefused = Message<"portico.identity.v1.A
   reason: string;
 
   /**
-   * @generated from field: int64 count = 3;
+   * @generated from field: uint32 count = 3;
    */
-  count: bigint;
+  count: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp first_time = 4;
+   * @generated from field: double first_time = 4;
    */
-  firstTime?: Timestamp | undefined;
+  firstTime: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp last_time = 5;
+   * @generated from field: double last_time = 5;
    */
-  lastTime?: Timestamp | undefined;
+  lastTime: number;
 
   /**
    * Absent: the policy's issuer was deleted.

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AuditEntry, ClaimChecks, ExchangeStep, Issuer, IssuerSettings, Organization, Organization_Plan, Policy, PolicySettings, SigningKey } from "./federation_pb.js";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/identity/v1/federation_service.proto.
@@ -793,18 +793,18 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   kind?: ListAuditEntriesRequest_Kind | undefined;
 
   /**
-   * Only entries at this time or later; absent: all.
+   * Only entries at this time or later, in milliseconds since the Unix epoch; absent: all.
    *
-   * @generated from field: google.protobuf.Timestamp since = 7;
+   * @generated from field: optional double since = 7;
    */
-  since?: Timestamp | undefined;
+  since?: number | undefined;
 
   /**
-   * Only entries before this time; absent: all.
+   * Only entries before this time, in milliseconds since the Unix epoch; absent: all.
    *
-   * @generated from field: google.protobuf.Timestamp until = 8;
+   * @generated from field: optional double until = 8;
    */
-  until?: Timestamp | undefined;
+  until?: number | undefined;
 
   /**
    * Only exchanges that were refused for this reason: the name of a step of an exchange, or `issuer_keys`. Absent: all.

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import type { KeySource } from '#services/identity/domain/issuer.ts'
+import type { IssuerSettings } from '#gen/portico/identity/v1/federation_pb.js'
 import type { FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
 import { makeCertificate } from '#test/support/certificate.ts'
 import { JWKS_PATH, json, publishes, startIssuer, type TestIssuer } from '#test/support/https-issuer.ts'
@@ -20,7 +20,8 @@ import { Networks } from './networks.ts'
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const key = { ...publicKey.export({ format: 'jwk' }), kid: 'one' }
-const discovery: KeySource = { kind: 'discovery' }
+type KeySource = IssuerSettings['keySource']
+const discovery: KeySource = { case: undefined }
 
 const rulesOf = (networks: readonly FederationNetwork[], rest: Partial<DestinationRules> = {}): DestinationRules => {
   const loopback = async () => ['127.0.0.1']
@@ -33,7 +34,7 @@ function fetched(
   options: { source?: KeySource; rules?: DestinationRules; signal?: AbortSignal } = {},
 ) {
   const { source = discovery, rules = rulesOf([network]), signal = new AbortController().signal } = options
-  return fetchKeySet({ url, keySource: source }, rules, signal)
+  return fetchKeySet({ issuerUrl: url, keySource: source }, rules, signal)
 }
 
 /** The problem of a failed fetch. */
@@ -66,7 +67,7 @@ test('keys are found by discovery below the path of the issuer, one slash betwee
     )
   }
   issuer.seen.length = 0
-  const source: KeySource = { kind: 'url', url: `${issuer.url}${JWKS_PATH}?version=1` }
+  const source: KeySource = { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}?version=1` }
   issuer.answer = (_path, response) => json(response, { keys: [key] })
   assert.deepEqual(await kidsOf(fetched(issuer, { source })), ['one'])
   assert.deepEqual(
@@ -83,7 +84,7 @@ test('our own origin is never fetched from, even if it was another one when the 
   await using issuer = await startIssuer()
   issuer.answer = publishes(issuer.url, () => [key])
   const rules = rulesOf([issuer.network], { ownOrigin: issuer.url })
-  for (const source of [discovery, { kind: 'url', url: `${issuer.url}${JWKS_PATH}` } as const]) {
+  for (const source of [discovery, { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}` } as const]) {
     assert.match(await problemOf(fetched(issuer, { source, rules })), /must not be an address of this server/)
   }
   assert.deepEqual(issuer.seen, [])
@@ -150,7 +151,7 @@ test('a discovery document has at most 64 KB and a key set 256 KB: longer ones a
     response.on('drain', more)
     more()
   }
-  const source: KeySource = { kind: 'url', url: `${issuer.url}${JWKS_PATH}` }
+  const source: KeySource = { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}` }
   issuer.answer = endless
   assert.match(await problemOf(fetched(issuer)), /more than 64 KB/)
   assert.match(await problemOf(fetched(issuer, { source })), /more than 256 KB/)
@@ -249,7 +250,7 @@ test('redirects are not followed, and only status 200 is an answer', async () =>
 
 test('an answer has a content type of JSON, and is JSON in UTF-8', async () => {
   await using issuer = await startIssuer()
-  const source: KeySource = { kind: 'url', url: `${issuer.url}${JWKS_PATH}` }
+  const source: KeySource = { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}` }
   const text = JSON.stringify({ keys: [key] })
   const says = (type: string | undefined, body: string | Buffer = text) => {
     issuer.answer = (_path, response) =>
@@ -300,7 +301,7 @@ test('of a member that is there twice the last one counts (RFC 7517 section 4)',
 
 test('how long keys may be kept is read from cache-control', async () => {
   await using issuer = await startIssuer()
-  const source: KeySource = { kind: 'url', url: `${issuer.url}${JWKS_PATH}` }
+  const source: KeySource = { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}` }
   for (const [value, seconds] of [
     ['public, max-age=300', 300],
     ['max-age="20"', 20],
@@ -383,7 +384,7 @@ test('no proxy of the environment is used', async () => {
     const { Networks } = await import(${JSON.stringify(new URL('./networks.ts', import.meta.url))})
     const rules = { networks: new Networks([${JSON.stringify(issuer.network)}]) }
     const url = ${JSON.stringify(`${issuer.url}${JWKS_PATH}`)}
-    const fetched = await fetchKeySet({ url, keySource: { kind: 'url', url } }, rules, new AbortController().signal)
+    const fetched = await fetchKeySet({ issuerUrl: url, keySource: { case: 'jwksUrl', value: url } }, rules, new AbortController().signal)
     console.log(fetched.set.keys.length)
     // Other code in this process does use it.
     request(url).on('error', () => {}).end()

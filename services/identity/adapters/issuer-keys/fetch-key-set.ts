@@ -1,4 +1,4 @@
-import type { Issuer } from '#services/identity/domain/issuer.ts'
+import type { IssuerSettings } from '#gen/portico/identity/v1/federation_pb.js'
 import { addressProblem } from '#services/identity/domain/issuer-keys/address.ts'
 import { type KeySet, readKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
 import { isObject } from '#shared/json.ts'
@@ -20,11 +20,11 @@ const MOST_KEY_SET_BYTES = 256 * 1_024
  * section 4). Throws FetchProblem, or the reason of the signal.
  */
 export async function fetchKeySet(
-  { url: issuerUrl, keySource }: Pick<Issuer, 'url' | 'keySource'>,
+  { issuerUrl, keySource }: Pick<IssuerSettings, 'issuerUrl' | 'keySource'>,
   rules: DestinationRules,
   signal: AbortSignal,
 ): Promise<FetchedKeySet> {
-  const address = keySource.kind === 'url' ? keySource.url : await discover(issuerUrl, rules, signal)
+  const address = keySource.case === 'jwksUrl' ? keySource.value : await discover(issuerUrl, rules, signal)
   const url = checked(address, 'key set', rules)
   const { value, maxAgeSeconds } = await fetchJson(url, { rules, mostBytes: MOST_KEY_SET_BYTES, signal })
   const set = readKeySet(value)

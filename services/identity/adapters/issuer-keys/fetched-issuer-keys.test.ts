@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import type { Issuer, KeySource } from '#services/identity/domain/issuer.ts'
+import { create } from '@bufbuild/protobuf'
+import { IssuerSchema, type IssuerSettings, IssuerSettingsSchema } from '#gen/portico/identity/v1/federation_pb.js'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
 import type { FetchAttempt, FetchedIssuer } from '#services/identity/ports/issuer-health.ts'
 import type { KeyHint } from '#services/identity/ports/issuer-keys.ts'
 import { JWKS_PATH, json, publishes, startIssuer, type TestIssuer } from '#test/support/https-issuer.ts'
@@ -21,17 +23,13 @@ const keyOf = (kid: string) => {
 const [one, two] = [keyOf('one'), keyOf('two')]
 const named = (kid: string): KeyHint => ({ algorithm: 'ES256', kid })
 
-const SETTINGS = {
-  name: 'an issuer',
-  keySource: { kind: 'discovery' },
-  singleUse: false,
-  maxAgeSeconds: undefined,
-} as const
-const RECORD = { id: 'iss_1', organizationId: 'org_1', revision: 1, timeCreated: 0, timeUpdated: 0 }
+type KeySource = IssuerSettings['keySource']
+type Given = Partial<Pick<Issuer, 'issuerId' | 'organizationId' | 'revision'> & { keySource: KeySource }>
 
 /** An issuer of an organization whose keys come from a server, by discovery. */
-const issuerOf = ({ url }: { readonly url: string }, rest: Partial<Issuer> = {}): Issuer => {
-  return { ...SETTINGS, ...RECORD, url, ...rest }
+const issuerOf = ({ url: issuerUrl }: { readonly url: string }, { keySource, ...rest }: Given = {}): Issuer => {
+  const settings = create(IssuerSettingsSchema, { name: 'an issuer', issuerUrl, keySource })
+  return { ...create(IssuerSchema, { issuerId: 'iss_1', organizationId: 'org_1', revision: 1, ...rest }), settings }
 }
 
 interface Tested extends AsyncDisposable {
@@ -104,7 +102,7 @@ test('an unknown kid makes no fetch within 30 s of the last success; 30 at once 
   assert.deepEqual(found, Array(30).fill([two.x]))
   assert.deepEqual(asked(server), [2, 2])
   // Each issuer has its own time limit.
-  assert.deepEqual(await tested.found(issuerOf(server, { id: 'iss_2' }), named('three')), [])
+  assert.deepEqual(await tested.found(issuerOf(server, { issuerId: 'iss_2' }), named('three')), [])
   assert.deepEqual(asked(server), [3, 3])
 })
 
@@ -257,14 +255,14 @@ test('what one organization says about an issuer does not concern another', asyn
   await using other = await startIssuer()
   other.answer = (_path, response) => json(response, { keys: [{ ...two, kid: 'one' }] })
   await using tested = openKeys(server)
-  const url: KeySource = { kind: 'url', url: `${server.url}${JWKS_PATH}` }
+  const url: KeySource = { case: 'jwksUrl', value: `${server.url}${JWKS_PATH}` }
   const mine = issuerOf(server, { keySource: url })
-  const inline: KeySource = { kind: 'inline', jwks: JSON.stringify({ keys: [{ ...two, kid: 'one' }] }) }
+  const inline: KeySource = { case: 'jwks', value: JSON.stringify({ keys: [{ ...two, kid: 'one' }] }) }
   const theirs = issuerOf(server, { organizationId: 'org_2', keySource: inline })
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(await tested.found(mine), [one.x])
     assert.deepEqual(await tested.found(theirs), [two.x])
-    assert.deepEqual(await tested.found({ ...theirs, id: 'iss_2' }), [two.x])
+    assert.deepEqual(await tested.found({ ...theirs, issuerId: 'iss_2' }), [two.x])
   }
   assert.deepEqual(asked(server), [0, 1])
   // Nor do the failures of one issuer affect another.
@@ -280,9 +278,9 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
   await using moved = await publisher(two)
   await using tested = openKeys({ network: { ...server.network, caFile: undefined } })
   await using trusting = openKeys(server)
-  const keySource: KeySource = { kind: 'url', url: `${server.url}${JWKS_PATH}` }
+  const keySource: KeySource = { case: 'jwksUrl', value: `${server.url}${JWKS_PATH}` }
   assert.deepEqual(await trusting.found(issuerOf(server)), [one.x])
-  const elsewhere = { kind: 'inline', jwks: JSON.stringify({ keys: [{ ...two, kid: 'one' }] }) } as const
+  const elsewhere = { case: 'jwks', value: JSON.stringify({ keys: [{ ...two, kid: 'one' }] }) } as const
   assert.deepEqual(await trusting.found(issuerOf(server, { revision: 2, keySource: elsewhere })), [two.x])
   server.state.keys = [{ ...two, kid: 'one' }]
   assert.deepEqual(await trusting.found(issuerOf(server, { revision: 3, keySource })), [two.x])
@@ -299,9 +297,9 @@ test('nothing of a deleted issuer waits to be fetched, or is kept', async () => 
   await using server = await startIssuer()
   server.answer = () => {}
   await using tested = openKeys(server)
-  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { id: `iss_hangs_${i}` }))
+  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { issuerId: `iss_hangs_${i}` }))
   await waitFor('4 of them hang', () => server.open === 4)
-  const deleted = issuerOf(server, { id: 'iss_deleted' })
+  const deleted = issuerOf(server, { issuerId: 'iss_deleted' })
   const waiting = tested.found(deleted)
   tested.keys.forget({ ...deleted, organizationId: 'org_2' })
   assert.equal(tested.recorded.length, 0)
@@ -311,21 +309,18 @@ test('nothing of a deleted issuer waits to be fetched, or is kept', async () => 
     tested.recorded.map(({ failure }) => failure),
     ['the issuer was deleted meanwhile'],
   )
-  const inline: KeySource = { kind: 'inline', jwks: JSON.stringify({ keys: [one] }) }
+  const inline: KeySource = { case: 'jwks', value: JSON.stringify({ keys: [one] }) }
   const known = issuerOf(server, { revision: 2, keySource: inline })
   assert.deepEqual(await tested.found(known), [one.x])
   tested.keys.forget(known)
-  assert.deepEqual(
-    await tested.found({ ...known, revision: 1, keySource: { kind: 'inline', jwks: '{"keys":[]}' } }),
-    [],
-  )
+  assert.deepEqual(await tested.found(issuerOf(server, { keySource: { case: 'jwks', value: '{"keys":[]}' } })), [])
 })
 
 test('inline keys are used as they were saved, and nothing is fetched', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   let revision = 0
-  const inline = (jwks: string) => issuerOf(server, { keySource: { kind: 'inline', jwks }, revision: ++revision })
+  const inline = (jwks: string) => issuerOf(server, { keySource: { case: 'jwks', value: jwks }, revision: ++revision })
   const issuer = inline(JSON.stringify({ keys: [one, two] }))
   const hint = { algorithm: 'ES256', kid: undefined } as const
   assert.deepEqual(await tested.found(issuer), [one.x])
@@ -341,7 +336,7 @@ test('at most 4 fetches of one organization run at once, and 32 in all', async (
   server.answer = () => {}
   await using tested = openKeys(server)
   const ask = (organizationId: string, count: number) => {
-    for (let i = 0; i < count; i++) void tested.found(issuerOf(server, { organizationId, id: `iss_${i}` }))
+    for (let i = 0; i < count; i++) void tested.found(issuerOf(server, { organizationId, issuerId: `iss_${i}` }))
   }
   ask('org_1', 50)
   await waitFor('those of the first one began', () => server.open === 4)
@@ -357,10 +352,10 @@ test('200 hanging issuers of one organization delay no other organization, and n
   const answer = publishes(server.url, () => [one])
   server.answer = (path, response) => (path === '/hang' ? undefined : answer(path, response))
   await using tested = openKeys(server, { patience: { unknownMs: NEVER_MS, knownMs: 10 } })
-  const known = issuerOf(server, { id: 'iss_known' })
+  const known = issuerOf(server, { issuerId: 'iss_known' })
   assert.deepEqual(await tested.found(known), [one.x])
-  const keySource: KeySource = { kind: 'url', url: `${server.url}/hang` }
-  for (let i = 0; i < 200; i++) void tested.found(issuerOf(server, { id: `iss_${i}`, keySource }))
+  const keySource: KeySource = { case: 'jwksUrl', value: `${server.url}/hang` }
+  for (let i = 0; i < 200; i++) void tested.found(issuerOf(server, { issuerId: `iss_${i}`, keySource }))
   await waitFor('4 of them hang', () => server.open === 4)
   for (let i = 2; i < 30; i++) {
     assert.deepEqual(await tested.found(issuerOf(server, { organizationId: `org_${i}` })), [one.x])
@@ -377,9 +372,9 @@ test('fetches of earlier revisions of an issuer wait no more, and an earlier one
   const hanging: ServerResponse[] = []
   server.answer = (_path, response) => hanging.push(response)
   await using tested = openKeys(server)
-  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { id: `iss_hangs_${i}` }))
+  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { issuerId: `iss_hangs_${i}` }))
   await waitFor('4 of them hang', () => server.open === 4)
-  const keySource = (revision: number) => ({ kind: 'url', url: `${server.url}/${revision}` }) as const
+  const keySource = (revision: number) => ({ case: 'jwksUrl', value: `${server.url}/${revision}` }) as const
   const issuer = (revision: number) => issuerOf(server, { revision, keySource: keySource(revision) })
   const waiting = Array.from({ length: 50 }, (_, revision) => tested.found(issuer(revision)))
   const last = waiting.pop()
@@ -408,10 +403,10 @@ test('oversized key sets of two organizations evict no key of a third', async ()
   const padding = 'x'.repeat(250_000)
   const many = Array.from({ length: 100 }, (_, index) => ({ ...two, kid: `${index}${'k'.repeat(2_000)}` }))
   for (const [revision, keys] of [[{ ...two, padding }], many, [{ ...two, kid: padding }]].entries()) {
-    const keySource = { kind: 'inline', jwks: JSON.stringify({ keys }) } as const
+    const keySource = { case: 'jwks', value: JSON.stringify({ keys }) } as const
     for (const organizationId of ['org_2', 'org_3']) {
       for (let i = 0; i < 70; i++) {
-        await tested.found(issuerOf(server, { organizationId, id: `iss_${i}`, keySource, revision }))
+        await tested.found(issuerOf(server, { organizationId, issuerId: `iss_${i}`, keySource, revision }))
       }
     }
   }
@@ -460,14 +455,14 @@ test('the record is a line of at most 300 characters, and an exchange goes on if
   const long = await keys.candidates(issuerOf({ url }), named('one'))
   assert.equal(long.kind, 'unavailable')
   assert.match(failures[0] ?? '', /^https:.{190,240}: it is the document of another issuer$/)
-  assert.equal((await keys.candidates(issuerOf(server, { id: 'iss_2' }), named('one'))).kind, 'found')
+  assert.equal((await keys.candidates(issuerOf(server, { issuerId: 'iss_2' }), named('one'))).kind, 'found')
 })
 
 test('a stop ends what is being fetched and waits for its record', async () => {
   await using server = await startIssuer()
   server.answer = () => {}
   await using tested = openKeys(server)
-  const waiting = Array.from({ length: 10 }, (_, i) => tested.found(issuerOf(server, { id: `iss_${i}` })))
+  const waiting = Array.from({ length: 10 }, (_, i) => tested.found(issuerOf(server, { issuerId: `iss_${i}` })))
   await waitFor('some hang', () => server.open === 4)
   await tested.keys[Symbol.asyncDispose]()
   assert.deepEqual(await Promise.all(waiting), Array(10).fill('unavailable for 1 s'))
@@ -478,12 +473,13 @@ test('a stop ends what is being fetched and waits for its record', async () => {
 test('the reason why an issuer cannot be saved names the field', async () => {
   await using server = await startIssuer()
   await using tested = openKeys(server)
-  const problem = (url: string, keySource: KeySource) => tested.keys.problemOf(issuerOf({ url }, { keySource }))
-  const [url, discovery] = ['https://issuer.example', { kind: 'discovery' }] as const
+  const problem = (url: string, keySource: KeySource) =>
+    tested.keys.problemOf(issuerOf({ url }, { keySource }).settings)
+  const [url, discovery] = ['https://issuer.example', { case: undefined }] as const
   assert.equal(problem(url, discovery), undefined)
   assert.equal(problem(server.url, discovery), undefined)
-  assert.equal(problem(url, { kind: 'url', url: 'https://keys.example/jwks?v=1' }), undefined)
-  assert.equal(problem(url, { kind: 'inline', jwks: JSON.stringify({ keys: [one] }) }), undefined)
+  assert.equal(problem(url, { case: 'jwksUrl', value: 'https://keys.example/jwks?v=1' }), undefined)
+  assert.equal(problem(url, { case: 'jwks', value: JSON.stringify({ keys: [one] }) }), undefined)
   for (const bad of [
     'http://issuer.example',
     'https://192.0.2.1',
@@ -493,8 +489,8 @@ test('the reason why an issuer cannot be saved names the field', async () => {
     assert.equal(problem(bad, discovery)?.field, 'issuer_url')
   }
   for (const bad of ['http://keys.example', 'https://192.0.2.1', 'https://portico.example/api/v1/oauth/jwks']) {
-    assert.equal(problem(url, { kind: 'url', url: bad })?.field, 'jwks_url')
+    assert.equal(problem(url, { case: 'jwksUrl', value: bad })?.field, 'jwks_url')
   }
-  assert.equal(problem(url, { kind: 'inline', jwks: '{}' })?.field, 'jwks')
+  assert.equal(problem(url, { case: 'jwks', value: '{}' })?.field, 'jwks')
   assert.equal(server.connections, 0)
 })

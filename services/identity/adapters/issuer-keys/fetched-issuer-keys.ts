@@ -1,4 +1,5 @@
-import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
+import type { IssuerSettings } from '#gen/portico/identity/v1/federation_pb.js'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
 import { addressProblem, type FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
 import {
   candidatesOf,
@@ -84,7 +85,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
 
   async candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer> {
     // Never looked up by `iss` or key id: what one organization says about its issuer must not affect another.
-    const held = this.#held.get(issuer.organizationId, issuer.id)
+    const held = this.#held.get(issuer.organizationId, issuer.issuerId)
     if (held?.revision === issuer.revision) return await held.candidates(hint)
     if (held !== undefined && held.revision > issuer.revision) {
       // The issuer was changed after it was read; whoever waited reads it again.
@@ -92,26 +93,25 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
       return answer.kind === 'found' ? { ...answer, waited: true } : answer
     }
     held?.superseded.abort(new FetchProblem('the issuer was changed meanwhile'))
-    const { keySource } = issuer
-    const made = keySource.kind === 'inline' ? this.#inline(issuer, keySource.jwks) : this.#fetching(issuer)
+    const { keySource } = issuer.settings
+    const made = keySource.case === 'jwks' ? this.#inline(issuer, keySource.value) : this.#fetching(issuer)
     return await made.candidates(hint)
   }
 
-  forget({ organizationId, id }: Pick<Issuer, 'organizationId' | 'id'>): void {
-    this.#held.get(organizationId, id)?.superseded.abort(new FetchProblem('the issuer was deleted meanwhile'))
-    this.#held.forget(organizationId, id)
+  forget({ organizationId, issuerId }: Pick<Issuer, 'organizationId' | 'issuerId'>): void {
+    this.#held.get(organizationId, issuerId)?.superseded.abort(new FetchProblem('the issuer was deleted meanwhile'))
+    this.#held.forget(organizationId, issuerId)
   }
 
-  problemOf({ url, keySource }: IssuerSettings): IssuerProblem | undefined {
+  problemOf({ issuerUrl, keySource }: IssuerSettings): IssuerProblem | undefined {
     const { networks, ownOrigin } = this.#rules
-    const issuerProblem = addressProblem(url, 'issuer', networks, ownOrigin)
+    const issuerProblem = addressProblem(issuerUrl, 'issuer', networks, ownOrigin)
     if (issuerProblem !== undefined) return { field: 'issuer_url', problem: issuerProblem }
-    if (keySource.kind === 'discovery') return undefined
-    if (keySource.kind === 'url') {
-      const problem = addressProblem(keySource.url, 'key set', networks, ownOrigin)
+    if (keySource.case === 'jwksUrl') {
+      const problem = addressProblem(keySource.value, 'key set', networks, ownOrigin)
       return problem === undefined ? undefined : { field: 'jwks_url', problem }
     }
-    const problem = inlineKeySetProblem(keySource.jwks)
+    const problem = keySource.case === 'jwks' ? inlineKeySetProblem(keySource.value) : undefined
     return problem === undefined ? undefined : { field: 'jwks', problem }
   }
 
@@ -131,10 +131,10 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   }
 
   /** Counts the size of the parsed keys: the document may be much larger. */
-  #keep({ organizationId, id }: Issuer, held: Held, set: KeySet | undefined): Held {
+  #keep({ organizationId, issuerId }: Issuer, held: Held, set: KeySet | undefined): Held {
     const keys = set?.keys ?? []
     const size = keys.reduce((sum, { kid = '' }) => sum + KEY_BYTES + 2 * kid.length, ENTRY_BYTES)
-    this.#held.keep(organizationId, id, held, size)
+    this.#held.keep(organizationId, issuerId, held, size)
     return held
   }
 
@@ -147,7 +147,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
       fetch: () => this.#follow(this.#slots.run(issuer.organizationId, superseded.signal, () => this.#fetch(issuer))),
       report: (attempt, set) => {
         void this.#follow(this.#record(issuer, attempt))
-        if (set !== undefined && this.#held.get(issuer.organizationId, issuer.id) === held)
+        if (set !== undefined && this.#held.get(issuer.organizationId, issuer.issuerId) === held)
           this.#keep(issuer, held, set)
       },
     })
@@ -159,14 +159,14 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   async #fetch(issuer: Issuer): Promise<FetchedKeySet> {
     const limit = AbortSignal.timeout(this.#limits.fetchMs)
     try {
-      return await fetchKeySet(issuer, this.#rules, AbortSignal.any([limit, this.#closing.signal]))
+      return await fetchKeySet(issuer.settings, this.#rules, AbortSignal.any([limit, this.#closing.signal]))
     } catch (error) {
       if (!limit.aborted || error instanceof FetchProblem) throw error
       throw new FetchProblem(`the keys did not arrive within ${this.#limits.fetchMs / 1_000} s`, { cause: error })
     }
   }
 
-  async #record({ organizationId, id: issuerId, revision }: Issuer, attempt: FetchAttempt): Promise<void> {
+  async #record({ organizationId, issuerId, revision }: Issuer, attempt: FetchAttempt): Promise<void> {
     const { health, logger } = this.#dependencies
     const failure = attempt.failure?.slice(0, MOST_FAILURE_CHARACTERS)
     if (failure !== undefined)

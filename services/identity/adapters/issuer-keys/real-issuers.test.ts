@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { IssuerSchema, IssuerSettingsSchema } from '#gen/portico/identity/v1/federation_pb.js'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
 import type { PublicKey, SignatureAlgorithm } from '#services/identity/domain/public-key.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -32,16 +34,10 @@ for (const [name, start] of PROVIDERS) {
       ...{ clock: systemClock, logger: silentLogger, networks: [network], ownOrigin: undefined },
       health: { record: async () => {} },
     })
-    const settings = {
-      name,
-      url,
-      keySource: { kind: 'discovery' },
-      singleUse: false,
-      maxAgeSeconds: undefined,
-    } as const
-    const times = { timeCreated: 0, timeUpdated: 0 }
-    const issuer: Issuer = { id: 'iss_1', organizationId: 'org_1', revision: 1, ...times, ...settings }
-    assert.equal(keys.problemOf(issuer), undefined)
+    const settings = create(IssuerSettingsSchema, { name, issuerUrl: url })
+    const head = { issuerId: 'iss_1', organizationId: 'org_1', revision: 1 }
+    const issuer: Issuer = { ...create(IssuerSchema, head), settings }
+    assert.equal(keys.problemOf(settings), undefined)
     for (const algorithm of ['RS256', 'ES256'] satisfies SignatureAlgorithm[]) {
       const token = await provider.token('https://portico.example', algorithm, { scopes: ['inference'] })
       const { alg, kid } = part(token, 0)

@@ -1,11 +1,12 @@
 import type { ClientSession } from 'mongodb'
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { toRow } from '#shared/stores/table.ts'
-import { keySnapshot, organizationSnapshot } from '../stored/snapshots.ts'
+import { keySnapshot, organizationSnapshot } from '../snapshots.ts'
 import { changedKeyRow, keyRow } from '../tables/api-keys.ts'
 import { organizations as organizationTable, workspaceRow } from '../tables/organizations.ts'
 import { logChange } from './audit-entries.ts'
@@ -14,18 +15,14 @@ import type { OrganizationChange } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** A change of a key. */
+/** A change of a key, and who makes it. */
 export interface KeyChange extends OrganizationChange {
-  readonly organizationId: string
   readonly by: By
 }
 
 /** Writes a key and its audit entry. */
-export async function insertKey(
-  collections: Collections,
-  { session, ...change }: KeyChange,
-  key: ApiKey,
-): Promise<ApiKey> {
+export async function insertKey(collections: Collections, change: KeyChange, key: ApiKey): Promise<ApiKey> {
+  const { session } = change
   const { workspaceId, keyId } = key
   const owner = await collections.workspaces.findOneAndUpdate(
     { _id: workspaceId },
@@ -36,7 +33,7 @@ export async function insertKey(
   const { organizationId, lastSeq: seq, limitNanos: workspaceLimitNanos } = owner
   const document = { _id: keyOf(workspaceId, keyId), ...keyRow(key), seq, organizationId, workspaceLimitNanos }
   await collections.apiKeys.insertOne(document, { session, ...LIMIT })
-  await logKey(collections, { session, ...change }, keyId, { after: keySnapshot(key) })
+  await logKey(collections, change, keyId, { after: keySnapshot(key) })
   return key
 }
 
@@ -49,11 +46,12 @@ export async function updateKey({ apiKeys }: Collections, { session }: KeyChange
 /** Writes the audit entry of a change to a key. */
 export function logKey(
   collections: Collections,
-  { session, ...change }: KeyChange,
+  { session, organizationId, position, by }: KeyChange,
   resourceId: string,
   snapshots: { readonly before?: JsonObject; readonly after?: JsonObject },
 ): Promise<void> {
-  return logChange(collections, session, { ...change, resource: 'api-key', resourceId, ...snapshots })
+  const changed = { organizationId, resource: Resource.API_KEY, resourceId, ...snapshots }
+  return logChange(collections, session, position, changed, by)
 }
 
 /**
@@ -74,13 +72,6 @@ export async function insertOrganization(
   await workspaces.insertOne({ _id: workspace.id, ...workspaceRow(organization, workspace) }, options)
   await auditPositions.insertOne({ _id: organizationId, last: 1 + more }, options)
   await changeLocks.insertOne({ _id: organizationId, changes: 0 }, options)
-  const [resource, after] = ['organization', organizationSnapshot(organization)] as const
-  await logChange(collections, session, {
-    organizationId,
-    by,
-    resource,
-    resourceId: organizationId,
-    position: 1,
-    after,
-  })
+  const of = { organizationId, resource: Resource.ORGANIZATION, resourceId: organizationId }
+  await logChange(collections, session, 1, { ...of, after: organizationSnapshot(organization) }, by)
 }

@@ -1,18 +1,11 @@
 import type { ClientSession } from 'mongodb'
-import type { AuditEntry, By, Changed } from '#services/identity/domain/audit.ts'
-import type { JsonObject } from '#shared/json.ts'
+import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
+import { type By, type Changed, changeEntry } from '#services/identity/domain/audit.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { keysOf } from '../stored/records.ts'
-import { changeEntry } from '../stored/snapshots.ts'
+import { entryRow } from '../tables/audit.ts'
 import type { AuditDocument, Collections } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-
-/** Something in an organization that a transaction may change, and who changes it. */
-export interface ChangeOf extends Pick<Changed, 'resource' | 'resourceId'> {
-  readonly organizationId: string
-  readonly by: By
-}
 
 /** Takes positions for entries of an organization. Throws if there is no such organization. */
 export async function takePositions(
@@ -29,23 +22,17 @@ export async function takePositions(
   return found.last - count + 1
 }
 
-export function documentOf({ organizationId: organization, time, event }: AuditEntry, position: number): AuditDocument {
-  const { kind, policyId, issuerId } = keysOf(event)
-  return { _id: { organization, position }, time, kind, policyId, issuerId, event }
+export function documentOf(entry: AuditEntry, position: number): AuditDocument {
+  return { _id: `${entry.organizationId}/${position}`, ...entryRow(entry, position) }
 }
 
 /** Writes the entry of a change at a position that the same transaction has taken. */
 export async function logChange(
   collections: Collections,
   session: ClientSession,
-  {
-    position,
-    ...change
-  }: ChangeOf & {
-    readonly position: number
-    readonly before?: JsonObject
-    readonly after?: JsonObject
-  },
+  position: number,
+  changed: Changed,
+  by: By,
 ): Promise<void> {
-  await collections.audit.insertOne(documentOf(changeEntry(change), position), { session, ...LIMIT })
+  await collections.audit.insertOne(documentOf(changeEntry(changed, by), position), { session, ...LIMIT })
 }

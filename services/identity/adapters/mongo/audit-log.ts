@@ -1,8 +1,8 @@
 import { type Filter, MongoBulkWriteError, MongoServerError } from 'mongodb'
-import type { AuditEntry } from '#services/identity/domain/audit.ts'
-import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
+import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
+import type { AuditFilter, AuditLog, TokenUse } from '#services/identity/ports/audit-log.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { CLAIM_KEPT_MS, useHash } from '../stored/records.ts'
+import { CLAIM_KEPT_MS, toEntry, useHash } from '../tables/audit.ts'
 import { documentOf, takePositions } from './audit-entries.ts'
 import type { AuditDocument, Collections } from './documents.ts'
 
@@ -58,41 +58,39 @@ export class MongoAuditLog implements AuditLog {
   }
 
   async list(
-    organization: string,
+    organizationId: string,
     filter: AuditFilter,
     before: number | undefined,
     limit: number,
-  ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
-    const { since, until } = filter
-    const terms = [{ '_id.organization': organization }, ...termsOf(filter)]
-    if (before !== undefined) terms.push({ '_id.position': { $lt: before } })
+  ): Promise<{ items: AuditEntry[]; more: boolean }> {
+    const { since, until, ...equal } = filter
+    const named = Object.entries(equal).filter(([, value]) => value !== undefined)
+    const terms: Filter<AuditDocument>[] = [{ organizationId, ...Object.fromEntries(named) }]
+    if (before !== undefined) terms.push({ position: { $lt: before } })
     if (since !== undefined || until !== undefined) {
       const time = { ...(since !== undefined && { $gte: since }), ...(until !== undefined && { $lt: until }) }
-      const inWindow = { '_id.organization': organization, time }
+      const inWindow = { organizationId, time }
       // Without bounds for the position, a search by time would read the whole log. Times need not rise with positions.
       const [first, last] = await Promise.all([this.#positionOf(inWindow, 1), this.#positionOf(inWindow, -1)])
       if (first === undefined || last === undefined) return { items: [], more: false }
-      terms.push({ time, '_id.position': { $gte: first, $lte: last } })
+      terms.push({ time, position: { $gte: first, $lte: last } })
     }
     const documents = await this.#collections.audit
-      .find(filterOf(terms, filter.keyId), LIMIT)
-      .sort({ '_id.position': -1 })
+      .find({ $and: terms }, LIMIT)
+      .sort({ position: -1 })
       .limit(limit + 1)
       .toArray()
-    const items = documents.slice(0, limit).map(({ _id, time, event }) => {
-      return { position: _id.position, entry: { organizationId: organization, time, event } }
-    })
-    return { items, more: documents.length > limit }
+    return { items: documents.slice(0, limit).map(toEntry), more: documents.length > limit }
   }
 
   async expire(before: number, limit: number): Promise<number> {
     const { organizations, audit, deletedPolicies } = this.#collections
     await deletedPolicies.deleteMany({ time: { $lt: before } }, LIMIT)
     let removed = 0
-    for await (const { _id: organization } of organizations.find({}, { projection: { _id: 1 }, ...LIMIT })) {
+    for await (const { _id: organizationId } of organizations.find({}, { projection: { _id: 1 }, ...LIMIT })) {
       if (removed === limit) break
       const expired = await audit
-        .find({ '_id.organization': organization, time: { $lt: before } }, { projection: { _id: 1 }, ...LIMIT })
+        .find({ organizationId, time: { $lt: before } }, { projection: { _id: 1 }, ...LIMIT })
         .limit(limit - removed)
         .toArray()
       if (expired.length === 0) continue
@@ -105,11 +103,11 @@ export class MongoAuditLog implements AuditLog {
   /** The first (1) or last (-1) position of the entries that match a filter. */
   async #positionOf(filter: Filter<AuditDocument>, direction: 1 | -1): Promise<number | undefined> {
     const found = await this.#collections.audit.findOne(filter, {
-      sort: { '_id.position': direction },
-      projection: { _id: 1 },
+      sort: { position: direction },
+      projection: { position: 1 },
       ...LIMIT,
     })
-    return found?._id.position
+    return found?.position
   }
 
   async #send(): Promise<void> {
@@ -155,24 +153,6 @@ export class MongoAuditLog implements AuditLog {
       return []
     }
   }
-}
-
-/** The filter of entries, apart from their time. */
-function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Filter<AuditDocument>[] {
-  const terms: Filter<AuditDocument>[] = []
-  if (kind !== undefined) terms.push({ kind })
-  if (policyId !== undefined) terms.push({ policyId })
-  if (issuerId !== undefined) terms.push({ issuerId })
-  if (reason !== undefined) terms.push({ 'event.reason': reason })
-  if (subject !== undefined) terms.push({ 'event.subject': subject })
-  return terms
-}
-
-/** Entries that match all terms and, if a key is given, one of the terms about it; all of these are indexed. */
-function filterOf(terms: Filter<AuditDocument>[], keyId: string | undefined): Filter<AuditDocument> {
-  if (keyId === undefined) return { $and: terms }
-  const aboutKey = [{ 'event.target.keyId': keyId }, { 'event.resourceId': keyId, 'event.resource': 'api-key' }]
-  return { $or: aboutKey.map((term) => ({ $and: [...terms, term] })) } as Filter<AuditDocument>
 }
 
 function failuresOf(error: MongoBulkWriteError): Map<number, unknown> {

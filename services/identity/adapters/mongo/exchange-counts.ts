@@ -1,10 +1,7 @@
+import { create } from '@bufbuild/protobuf'
 import type { Collection, Db, Document } from 'mongodb'
-import {
-  type ExchangeCounts,
-  INTERVAL_MS,
-  INTERVALS,
-  type RecentExchanges,
-} from '#services/identity/ports/exchange-counts.ts'
+import { type RecentExchanges, RecentExchangesSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { type ExchangeCounts, INTERVAL_MS, INTERVALS } from '#services/identity/ports/exchange-counts.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 
 /** Admitted exchanges of a network, in a ring of slots: an interval uses the slot of its number modulo their count. */
@@ -27,7 +24,7 @@ export class MongoExchangeCounts implements ExchangeCounts {
     this.#documents = db.collection('identity.exchange_counts')
   }
 
-  async add(interval: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {
+  async add(interval: number, admitted: readonly RecentExchanges[]): Promise<RecentExchanges[]> {
     if (admitted.length === 0) return []
     const updates = admitted.map(({ network, counts }) => ({
       updateOne: { filter: { _id: network }, update: [{ $set: changesOf(interval, counts) }], upsert: true },
@@ -39,7 +36,9 @@ export class MongoExchangeCounts implements ExchangeCounts {
       { maxTimeMS: MAX_TIME_MS, readConcern: { level: 'local' } },
     )
     const slots = new Map((await found.toArray()).map((document) => [document._id, document.slots]))
-    return networks.map((network) => ({ network, counts: countsOf(interval, slots.get(network)) }))
+    return networks.map((network) => {
+      return create(RecentExchangesSchema, { network, counts: countsOf(interval, slots.get(network)) })
+    })
   }
 }
 

@@ -1,47 +1,47 @@
+import type { IssuerSettings, PolicySettings } from '#gen/portico/identity/v1/federation_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
-import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
-import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
 import type {
   DeletedPolicy,
   ExchangeGround,
   FederationStore,
-  ListedIssuer,
   Page,
   Slice,
 } from '#services/identity/ports/federation-store.ts'
 import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identity/ports/issuer-health.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { issuerKind, policyKind, toRecord } from '../stored/kinds.ts'
-import { healthChanges, toHealth } from '../stored/records.ts'
+import { deletedPolicyRow, healthChanges, issuerKind, policyKind } from '../tables/federation.ts'
 import type {
   ApiKeyDocument,
   Collections,
   DeletedPolicyDocument,
+  IssuerDocument,
   OrganizationDocument,
-  RecordDocument,
+  PolicyDocument,
 } from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
-import { RecordCollection, recordOf } from './record-collection.ts'
+import { RecordCollection } from './record-collection.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-interface GroundDocument extends RecordDocument {
-  readonly issuers: readonly RecordDocument[]
+interface GroundDocument extends PolicyDocument {
+  readonly issuers: readonly IssuerDocument[]
   readonly organizations: readonly OrganizationDocument[]
   readonly keys: readonly ApiKeyDocument[]
 }
 
 const JOINS = [
-  lookup('identity.issuers', 'settings.issuerId', 'issuers'),
-  lookup('identity.organizations', 'organizationId', 'organizations'),
-  lookup('identity.api_keys', 'key', 'keys'),
+  lookup('identity.issuers', 'issuerId', '_id', 'issuers'),
+  lookup('identity.organizations', 'organizationId', '_id', 'organizations'),
+  lookup('identity.api_keys', 'keyId', 'keyId', 'keys'),
 ]
 
 /** Issuers and policies in MongoDB. */
 export class MongoFederationStore implements FederationStore, IssuerHealth {
   readonly #collections: Collections
-  readonly #issuers: RecordCollection<IssuerSettings>
-  readonly #policies: RecordCollection<PolicySettings>
+  readonly #issuers: RecordCollection<Issuer>
+  readonly #policies: RecordCollection<Policy>
 
   constructor(changes: OrganizationChanges, collections: Collections) {
     this.#collections = collections
@@ -57,20 +57,18 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
       .aggregate<GroundDocument | DeletedPolicyDocument>(stages, LIMIT)
       .toArray()
     if (found === undefined) return undefined
-    if ('time' in found) {
-      const { organizationId, issuerId, target } = found
-      return { deleted: true, organizationId, issuerId, target }
-    }
-    const organization = found.organizations[0]
+    const { organizationId, issuerId, keyId } = found
+    if ('time' in found) return { deleted: true, organizationId, issuerId, keyId }
+    const { issuers, organizations, keys, ...policy } = found
+    const [organization] = organizations
     if (organization === undefined) return undefined
-    const { organizationId } = found
-    const key = found.keys.find((each) => each.organizationId === organizationId)
+    const issuer = issuers.find((each) => each.organizationId === organizationId)
+    const key = keys.find((each) => {
+      return each.organizationId === organizationId && each.workspaceId === policy.workspaceId
+    })
     return {
-      policy: toRecord(policyKind, { ...found, id: found._id }, found.settings as PolicySettings),
-      issuer: recordOf(
-        issuerKind,
-        found.issuers.find((issuer) => issuer.organizationId === organizationId),
-      ),
+      policy: policyKind.fromRow(policy),
+      issuer: issuer && issuerKind.fromRow(issuer),
       organization: { plan: organization.plan },
       key: key && { kind: key.kind, disabled: key.disabled === 1, expireTime: key.expireTime ?? undefined },
     }
@@ -80,20 +78,18 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
     return this.#issuers.create({ organizationId, id }, decide, by)
   }
 
-  async getIssuer(organizationId: string, id: string): Promise<ListedIssuer | undefined> {
-    const document = await this.#issuers.find({ organizationId, id })
-    return document === null ? undefined : toListed(document)
+  getIssuer(organizationId: string, id: string): Promise<Issuer | undefined> {
+    return this.#issuers.get({ organizationId, id })
   }
 
-  async listIssuers(organizationId: string, slice: Slice): Promise<Page<ListedIssuer>> {
-    const { items, total } = await this.#issuers.list({ organizationId }, slice)
-    return { items: items.map(toListed), total }
+  listIssuers(organizationId: string, slice: Slice): Promise<Page<Issuer>> {
+    return this.#issuers.list({ organizationId }, slice)
   }
 
   reviseIssuer(
     organizationId: string,
     id: string,
-    decide: (issuer: Issuer) => IssuerSettings,
+    decide: (settings: IssuerSettings) => IssuerSettings,
     by: By,
   ): Promise<Issuer | undefined> {
     return this.#issuers.revise({ organizationId, id }, decide, by)
@@ -110,51 +106,39 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
   }
 
   async record({ organizationId, issuerId, revision }: FetchedIssuer, attempt: FetchAttempt): Promise<void> {
-    const changes = Object.entries(healthChanges(attempt)).map(([name, value]) => [`health.${name}`, value])
-    await this.#collections.issuers.updateOne(
-      { _id: issuerId, organizationId, revision },
-      { $set: Object.fromEntries(changes) },
-      LIMIT,
-    )
+    const filter = { _id: issuerId, organizationId, revision }
+    await this.#collections.issuers.updateOne(filter, { $set: healthChanges(attempt) }, LIMIT)
   }
 
   createPolicy(organizationId: string, id: string, decide: (count: number) => PolicySettings, by: By): Promise<Policy> {
     return this.#policies.create({ organizationId, id }, decide, by)
   }
 
-  async getPolicy(organizationId: string, id: string): Promise<Policy | undefined> {
-    return recordOf(policyKind, await this.#policies.find({ organizationId, id }))
+  getPolicy(organizationId: string, id: string): Promise<Policy | undefined> {
+    return this.#policies.get({ organizationId, id })
   }
 
-  async listPolicies(organizationId: string, slice: Slice, issuerId?: string): Promise<Page<Policy>> {
-    const filter = { organizationId, ...(issuerId !== undefined && { 'settings.issuerId': issuerId }) }
-    const { items, total } = await this.#policies.list(filter, slice)
-    return { items: items.flatMap((document) => recordOf(policyKind, document) ?? []), total }
+  listPolicies(organizationId: string, slice: Slice, issuerId?: string): Promise<Page<Policy>> {
+    return this.#policies.list({ organizationId, ...(issuerId !== undefined && { issuerId }) }, slice)
   }
 
   revisePolicy(
     organizationId: string,
     id: string,
-    decide: (policy: Policy) => PolicySettings,
+    decide: (settings: PolicySettings) => PolicySettings,
     by: By,
   ): Promise<Policy | undefined> {
     return this.#policies.revise({ organizationId, id }, decide, by)
   }
 
   deletePolicy(organizationId: string, id: string, by: By): Promise<boolean> {
-    return this.#policies.remove({ organizationId, id }, by, ({ issuerId, target }, session) => {
-      const deleted = { organizationId, issuerId, target, time: by.time }
+    return this.#policies.remove({ organizationId, id }, by, (policy, session) => {
+      const deleted = deletedPolicyRow(policy, by)
       return this.#collections.deletedPolicies.replaceOne({ _id: id }, deleted, { upsert: true, session, ...LIMIT })
     })
   }
 }
 
-function lookup(from: string, localField: string, as: string) {
-  return { $lookup: { from, localField, foreignField: '_id', as } }
-}
-
-function toListed(document: RecordDocument): ListedIssuer {
-  const { health } = document
-  const issuer = toRecord(issuerKind, { ...document, id: document._id }, document.settings as IssuerSettings)
-  return { issuer, health: health && toHealth(health) }
+function lookup(from: string, localField: string, foreignField: string, as: string) {
+  return { $lookup: { from, localField, foreignField, as } }
 }

@@ -1,4 +1,5 @@
 import { type ClientSession, MongoServerError } from 'mongodb'
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
 import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
@@ -14,7 +15,7 @@ import { SharedReads } from '#shared/reads/shared-reads.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { toChanges } from '#shared/stores/table.ts'
-import { keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { keySnapshot, workspaceSnapshot } from '../snapshots.ts'
 import { toKey } from '../tables/api-keys.ts'
 import { workspaces as workspaceTable } from '../tables/organizations.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
@@ -139,14 +140,14 @@ export class MongoIdentityStore implements IdentityStore {
       if (change === undefined) return true
       const repeated = { $set: { workspaceLimitNanos: changes.limitNanos } }
       await apiKeys.updateMany({ workspaceId: workspace }, repeated, options)
-      const of = { organizationId, by, resource: 'workspace', resourceId: workspace, position } as const
-      await logChange(this.#collections, session, { ...of, ...change })
+      const of = { organizationId, resource: Resource.WORKSPACE, resourceId: workspace }
+      await logChange(this.#collections, session, position, { ...of, ...change }, by)
       return true
     })
   }
 
   #change<R>(organizationId: string, by: By, work: (change: KeyChange) => Promise<R>): Promise<R> {
-    return this.#changes.run(organizationId, (change) => work({ ...change, organizationId, by }))
+    return this.#changes.run(organizationId, (change) => work({ ...change, by }))
   }
 
   async #isDeleted(hash: string, session?: ClientSession): Promise<boolean> {

@@ -8,6 +8,7 @@ import type { Collections } from './documents.ts'
 
 /** A change in an organization, in progress. */
 export interface OrganizationChange {
+  readonly organizationId: string
   readonly session: ClientSession
   /** Position of its entry in the audit log. */
   readonly position: number
@@ -36,7 +37,7 @@ export class OrganizationChanges {
       if (limitMs <= 0) throw new OutOfTime('earlier changes took all of its time')
       return this.#mongo.transact(async (session) => {
         const position = await this.#begin(session, organizationId)
-        return work({ session, position })
+        return work({ organizationId, session, position })
       }, limitMs)
     })
   }

@@ -1,10 +1,14 @@
-import type { Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import {
+  type Organization,
+  type Organization_Plan as Plan,
+  AuditEntry_Resource as Resource,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
 import type { By } from '#services/identity/domain/audit.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
 import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { organizationSnapshot } from '../stored/snapshots.ts'
+import { organizationSnapshot } from '../snapshots.ts'
 import { toOrganization } from '../tables/organizations.ts'
 import { insertKey, insertOrganization } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
@@ -68,8 +72,8 @@ export class MongoOrganizationStore implements OrganizationStore {
       const changed = { ...was, plan }
       const change = changeOf(was, changed, organizationSnapshot)
       if (change === undefined) return was
-      const of = { organizationId, by, resource: 'organization', resourceId: organizationId, position } as const
-      await logChange(this.#collections, session, { ...of, ...change })
+      const of = { organizationId, resource: Resource.ORGANIZATION, resourceId: organizationId }
+      await logChange(this.#collections, session, position, { ...of, ...change }, by)
       return changed
     })
   }

@@ -1,10 +1,11 @@
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
-import type { By } from '#services/identity/domain/audit.ts'
+import { type By, changeEntry } from '#services/identity/domain/audit.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, updateRows } from '#shared/stores/sqlite-table.ts'
-import { changeEntry, keySnapshot } from '../stored/snapshots.ts'
+import { keySnapshot } from '../snapshots.ts'
 import { apiKeys, changedKeyRow, keyRow } from '../tables/api-keys.ts'
 import { writeEntry } from './audit-entries.ts'
 
@@ -33,5 +34,5 @@ export function logKey(
   resourceId: string,
   change: { readonly before?: JsonObject; readonly after?: JsonObject },
 ): void {
-  writeEntry(file, changeEntry({ organizationId, by, resource: 'api-key', resourceId, ...change }))
+  writeEntry(file, changeEntry({ organizationId, resource: Resource.API_KEY, resourceId, ...change }, by))
 }

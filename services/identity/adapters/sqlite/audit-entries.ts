@@ -1,12 +1,11 @@
-import type { AuditEntry } from '#services/identity/domain/audit.ts'
+import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { keysOf } from '../stored/records.ts'
+import { insertInto } from '#shared/stores/sqlite-table.ts'
+import { audit, entryRow } from '../tables/audit.ts'
 
 const RAISE =
   'UPDATE organizations SET lastPosition = lastPosition + ?2 WHERE organizationId = ?1 RETURNING lastPosition AS position'
-const INSERT = `INSERT INTO audit_entries
-  (organization_id, position, time, kind, policy_id, issuer_id, key_id, reason, subject, event)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const insert = insertInto(audit)
 
 /** Writes an entry, in a job of the file. Returns its position; throws if there is no such organization. */
 export function writeEntry(file: SqliteFile, entry: AuditEntry): number {
@@ -23,14 +22,10 @@ export function writeEntries(
 ): number | undefined {
   const counter = file.statement(RAISE).get(organizationId, entries.length) as { position: number } | undefined
   if (counter === undefined) return undefined
-  let position = counter.position - entries.length
-  for (const { time, event } of entries) {
-    const { kind, policyId = null, issuerId = null, keyId = null, reason = null, subject = null } = keysOf(event)
-    const keys = [kind, policyId, issuerId, keyId, reason, subject]
-    position++
-    file.statement(INSERT).run(organizationId, position, time, ...keys, JSON.stringify(event))
-  }
-  return position
+  const first = counter.position - entries.length + 1
+  const rows = entries.map((entry, index) => entryRow(entry, first + index))
+  insert(file, rows)
+  return counter.position
 }
 
 export function missingOrganization({ organizationId }: AuditEntry): Error {

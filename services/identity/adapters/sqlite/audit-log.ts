@@ -1,20 +1,17 @@
-import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
-import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
+import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
+import type { AuditFilter, AuditLog, TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { CLAIM_KEPT_MS, useHash } from '../stored/records.ts'
+import { selectAll } from '#shared/stores/sqlite-table.ts'
+import { audit, CLAIM_KEPT_MS, toEntry, useHash } from '../tables/audit.ts'
 import { missingOrganization, writeEntries } from './audit-entries.ts'
 import { auditQuery } from './audit-query.ts'
 
-interface EntryRow {
-  readonly position: number
-  readonly time: number
-  readonly event: string
-}
-
-const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
-const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
-  (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
+const { organizationId, position, time, event } = audit.columns
+const listedColumns = { organizationId, position, time, event }
+const KEEP_FROM = 'UPDATE audit_retention SET keptFrom = ?1 WHERE keptFrom < ?1'
+const REMOVE = `DELETE FROM audit WHERE organizationId = ?1 AND position IN
+  (SELECT position FROM audit WHERE organizationId = ?1 AND time < ?2 LIMIT ?3)`
 const FORGET_POLICIES = 'DELETE FROM deleted_policies WHERE time < ?'
 const CLAIM = 'INSERT INTO replay_claims (hash, until) VALUES (?, ?) ON CONFLICT DO NOTHING'
 // Each claim makes room for itself and one more.
@@ -60,13 +57,10 @@ export class SqliteAuditLog implements AuditLog {
     filter: AuditFilter,
     before: number | undefined,
     limit: number,
-  ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
-    const { sql, values } = auditQuery(organization, filter, before, limit + 1)
-    const rows = this.#file.statement(sql).all(...values) as unknown as EntryRow[]
-    const items = rows.slice(0, limit).map(({ position, time, event }) => {
-      return { position, entry: { organizationId: organization, time, event: JSON.parse(event) as AuditEvent } }
-    })
-    return { items, more: rows.length > limit }
+  ): Promise<{ items: AuditEntry[]; more: boolean }> {
+    const { rest, values } = auditQuery(organization, filter, before, limit + 1)
+    const rows = selectAll(this.#file, listedColumns, rest, ...values)
+    return { items: rows.slice(0, limit).map(toEntry), more: rows.length > limit }
   }
 
   expire(before: number, limit: number): Promise<number> {

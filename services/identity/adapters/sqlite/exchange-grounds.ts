@@ -1,43 +1,43 @@
 import { LRUCache } from 'lru-cache'
-import type { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
-import type { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
 import type { Policy } from '#services/identity/domain/policy.ts'
-import type { RecordHead } from '#services/identity/domain/revise.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { issuerKind, policyKind, type RecordKind, toRecord } from '../stored/kinds.ts'
+import { selectOne } from '#shared/stores/sqlite-table.ts'
+import { fromRow, integer, optional, type RecordOf } from '#shared/stores/table.ts'
+import { apiKeys } from '../tables/api-keys.ts'
+import { issuerKind, issuers, policies, policyKind } from '../tables/federation.ts'
+import { organizations } from '../tables/organizations.ts'
 
-const JOINS = `FROM policies p JOIN organizations o ON o.organizationId = p.organization_id
-  LEFT JOIN issuers i ON i.id = p.issuer_id AND i.organization_id = p.organization_id
-  LEFT JOIN workspaces w ON w.workspaceId = p.workspace_id AND w.organizationId = p.organization_id
-  LEFT JOIN api_keys k ON k.workspaceId = w.workspaceId AND k.keyId = p.key_id
-  WHERE p.id = ?`
-const STATE = 'o.plan, k.kind, k.disabled, k.expireTime, p.seq, p.revision, i.seq, i.revision'
-const RECORD = ['id', 'organization_id', 'revision', 'time_created', 'time_updated', 'settings']
-const columnsOf = (table: string): string => RECORD.map((column) => `${table}.${column}`).join(', ')
+/** Identifies a policy and its issuer by numbers that only one record of an organization ever has, and revisions. */
+const versions = {
+  policySeq: integer(),
+  policyRevision: integer(),
+  issuerSeq: optional(integer()),
+  issuerRevision: optional(integer()),
+}
+const stateColumns = {
+  plan: organizations.columns.plan,
+  kind: optional(apiKeys.columns.kind),
+  disabled: optional(apiKeys.columns.disabled),
+  expireTime: apiKeys.columns.expireTime,
+  ...versions,
+}
+type State = RecordOf<typeof stateColumns>
 
-// Each is one statement, so that its result is of one moment. Rows are arrays, since creating an object with that many
-// names costs as much as the query.
-const STATES = `SELECT ${STATE} ${JOINS}`
-const GROUND = `SELECT ${STATE}, ${columnsOf('p')}, ${columnsOf('i')} ${JOINS}`
-
-type State = readonly [
-  plan: Plan,
-  kind: Kind | null,
-  disabled: number,
-  expireTime: number | null,
-  ...versions: readonly (number | null)[],
-]
-type Columns = readonly [string, string, number, number, number, settings: string]
+// One statement, so that its result is of one moment.
+const STATE = `FROM (SELECT o.plan, k.kind, k.disabled, k.expireTime,
+  p.seq AS policySeq, p.revision AS policyRevision, i.seq AS issuerSeq, i.revision AS issuerRevision
+  FROM policies p JOIN organizations o ON o.organizationId = p.organizationId
+  LEFT JOIN issuers i ON i.issuerId = p.issuerId AND i.organizationId = p.organizationId
+  LEFT JOIN workspaces w ON w.workspaceId = p.workspaceId AND w.organizationId = p.organizationId
+  LEFT JOIN api_keys k ON k.workspaceId = w.workspaceId AND k.keyId = p.keyId
+  WHERE p.policyId = ?)`
+const POLICY = 'FROM policies WHERE policyId = ?'
+const ISSUER = 'FROM issuers WHERE issuerId = ? AND organizationId = ?'
 
 /** A policy and its issuer, at one version. */
-interface Kept {
-  /**
-   * Identifies the two records and their revisions; before each stands a number that only one record of an organization
-   * ever has.
-   */
-  readonly versions: readonly (number | null)[]
+interface Kept extends RecordOf<typeof versions> {
   readonly policy: Policy
   readonly issuer: Issuer | undefined
 }
@@ -55,50 +55,44 @@ export class ExchangeGrounds {
   }
 
   find(policyId: string): ExchangeGround | undefined {
-    const kept = this.#kept.get(policyId)
-    if (kept === undefined) return this.#read(policyId)
-    const state = this.#file.rows(STATES).get(policyId) as unknown as State | undefined
-    if (state === undefined) return undefined
-    return isOf(state, kept) ? groundOf(state, kept) : this.#read(policyId)
-  }
-
-  #read(policyId: string): ExchangeGround | undefined {
-    const row = this.#file.rows(GROUND).get(policyId) as unknown as readonly unknown[] | undefined
-    if (row === undefined) return undefined
-    const state = row.slice(0, -2 * RECORD.length) as unknown as State
-    const policy = row.slice(-2 * RECORD.length, -RECORD.length) as unknown as Columns
-    const issuer = row.slice(-RECORD.length) as unknown as Columns | null[]
-    const [, , , , ...versions] = state
-    const kept = {
-      versions,
-      policy: recordOf(policyKind, policy),
-      issuer: isThere(issuer) ? recordOf(issuerKind, issuer) : undefined,
+    let kept = this.#kept.get(policyId)
+    for (;;) {
+      const row = selectOne(this.#file, stateColumns, STATE, policyId)
+      if (row === undefined) return undefined
+      const state = fromRow(stateColumns, row)
+      if (kept !== undefined && isOf(state, kept)) return groundOf(state, kept)
+      // Another process may change the records before they are read.
+      kept = this.#read(policyId)
     }
-    const size = policy[5].length + (isThere(issuer) ? issuer[5].length : 0)
-    this.#kept.set(policyId, kept, { size })
-    return groundOf(state, kept)
+  }
+
+  #read(policyId: string): Kept | undefined {
+    const row = selectOne(this.#file, policies.columns, POLICY, policyId)
+    if (row === undefined) return undefined
+    const issuerRow = selectOne(this.#file, issuers.columns, ISSUER, row.issuerId, row.organizationId)
+    const kept: Kept = {
+      policySeq: row.seq,
+      policyRevision: row.revision,
+      issuerSeq: issuerRow?.seq,
+      issuerRevision: issuerRow?.revision,
+      policy: policyKind.fromRow(row),
+      issuer: issuerRow && issuerKind.fromRow(issuerRow),
+    }
+    this.#kept.set(policyId, kept, { size: row.settings.length + (issuerRow?.settings.length ?? 0) })
+    return kept
   }
 }
 
-function isOf(state: State, { versions }: Kept): boolean {
-  return versions.every((version, at) => version === state[at + 4])
+function isOf(state: State, kept: Kept): boolean {
+  return (
+    state.policySeq === kept.policySeq &&
+    state.policyRevision === kept.policyRevision &&
+    state.issuerSeq === kept.issuerSeq &&
+    state.issuerRevision === kept.issuerRevision
+  )
 }
 
-function groundOf([plan, kind, disabled, expireTime]: State, { policy, issuer }: Kept): ExchangeGround {
-  return {
-    policy,
-    issuer,
-    organization: { plan },
-    key: kind === null ? undefined : { kind, disabled: disabled === 1, expireTime: expireTime ?? undefined },
-  }
-}
-
-function isThere(columns: Columns | null[]): columns is Columns {
-  return columns[0] !== null
-}
-
-function recordOf<S>(kind: RecordKind<S>, columns: Columns): RecordHead & S {
-  const [id, organizationId, revision, timeCreated, timeUpdated, settings] = columns
-  const head = { id, organizationId, revision, timeCreated, timeUpdated }
-  return toRecord(kind, head, JSON.parse(settings) as S)
+function groundOf({ plan, kind, disabled = true, expireTime }: State, { policy, issuer }: Kept): ExchangeGround {
+  const key = kind === undefined ? undefined : { kind, disabled, expireTime }
+  return { policy, issuer, organization: { plan }, key }
 }

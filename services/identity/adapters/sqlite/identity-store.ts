@@ -1,5 +1,6 @@
+import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
-import type { By } from '#services/identity/domain/audit.ts'
+import { type By, changeEntry } from '#services/identity/domain/audit.ts'
 import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
 import type {
   Bootstrap,
@@ -13,7 +14,7 @@ import { KeptReads } from '#shared/reads/kept-reads.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
 import { toChanges } from '#shared/stores/table.ts'
-import { changeEntry, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { keySnapshot, workspaceSnapshot } from '../snapshots.ts'
 import { apiKeys, deletedKeys, toKey } from '../tables/api-keys.ts'
 import { workspaces } from '../tables/organizations.ts'
 import { insertKey, logKey, updateKey } from './api-keys.ts'
@@ -120,8 +121,8 @@ export class SqliteIdentityStore implements IdentityStore {
       if (change === undefined) return true
       const changes = toChanges(workspaces.columns, { limitNanos })
       updateRows(this.#file, workspaces, changes, 'WHERE workspaceId = ?', workspace)
-      const of = { organizationId: row.organizationId, by, resource: 'workspace', resourceId: workspace } as const
-      writeEntry(this.#file, changeEntry({ ...of, ...change }))
+      const of = { organizationId: row.organizationId, resource: Resource.WORKSPACE, resourceId: workspace }
+      writeEntry(this.#file, changeEntry({ ...of, ...change }, by))
       return true
     })
   }

@@ -1,12 +1,16 @@
-import type { Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import {
+  type Organization,
+  type Organization_Plan as Plan,
+  AuditEntry_Resource as Resource,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import type { ApiKey } from '#gen/portico/identity/v1/identity_pb.js'
-import type { By } from '#services/identity/domain/audit.ts'
+import { type By, changeEntry } from '#services/identity/domain/audit.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
 import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
 import { toRow } from '#shared/stores/table.ts'
-import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
+import { organizationSnapshot } from '../snapshots.ts'
 import { organizations, toOrganization, workspaceRow, workspaces } from '../tables/organizations.ts'
 import { insertKey } from './api-keys.ts'
 import { writeEntry } from './audit-entries.ts'
@@ -52,8 +56,8 @@ export class SqliteOrganizationStore implements OrganizationStore {
       const change = changeOf(found, changed, organizationSnapshot)
       if (change === undefined) return found
       updateRows(this.#file, organizations, { plan }, 'WHERE organizationId = ?', organizationId)
-      const of = { organizationId, by, resource: 'organization', resourceId: organizationId } as const
-      writeEntry(this.#file, changeEntry({ ...of, ...change }))
+      const of = { organizationId, resource: Resource.ORGANIZATION, resourceId: organizationId }
+      writeEntry(this.#file, changeEntry({ ...of, ...change }, by))
       return changed
     })
   }
@@ -80,5 +84,6 @@ export function insertOrganization(
   insertOrganizations(file, [{ ...toRow(organizations.columns, organization), lastPosition: 0 }])
   insertWorkspaces(file, [{ ...workspaceRow(organization, workspace), bootstrap: isBootstrap ? 1 : 0 }])
   const after = organizationSnapshot(organization)
-  writeEntry(file, changeEntry({ organizationId, by, resource: 'organization', resourceId: organizationId, after }))
+  const of = { organizationId, resource: Resource.ORGANIZATION, resourceId: organizationId }
+  writeEntry(file, changeEntry({ ...of, after }, by))
 }

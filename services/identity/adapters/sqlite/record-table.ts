@@ -1,21 +1,13 @@
-import type { By } from '#services/identity/domain/audit.ts'
-import { type RecordHead, reviseRecord } from '#services/identity/domain/revise.ts'
+import { type By, changeEntry } from '#services/identity/domain/audit.ts'
+import type { Issuer } from '#services/identity/domain/issuer.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
+import { reviseRecord } from '#services/identity/domain/revise.ts'
 import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type RecordKind, toRecord } from '../stored/kinds.ts'
-import { changeEntry } from '../stored/snapshots.ts'
+import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
+import type { RecordKind } from '../tables/federation.ts'
 import { writeEntry } from './audit-entries.ts'
-
-/** A row of a record; in a join, its columns have a prefix. */
-interface RecordRow {
-  readonly id: string
-  readonly organization_id: string
-  readonly revision: number
-  readonly settings: string
-  readonly time_created: number
-  readonly time_updated: number
-}
 
 /** Identifies a record of an organization. */
 interface Place {
@@ -23,90 +15,83 @@ interface Place {
   readonly id: string
 }
 
-const OWN = 'organization_id = ? AND id = ?'
-
 /** A table of issuers or policies, including the audit entries of their changes. */
-export class RecordTable<S> {
+export class RecordTable<R extends Issuer | Policy> {
   readonly #file: SqliteFile
-  readonly #kind: RecordKind<S>
+  readonly #kind: RecordKind<R>
+  readonly #insert: ReturnType<typeof insertInto>
+  /** The record with an id, in an organization. */
+  readonly #own: string
 
-  constructor(file: SqliteFile, kind: RecordKind<S>) {
+  constructor(file: SqliteFile, kind: RecordKind<R>) {
     this.#file = file
     this.#kind = kind
+    this.#insert = insertInto(kind.table)
+    this.#own = `WHERE organizationId = ? AND ${kind.id} = ?`
   }
 
-  create({ organizationId, id }: Place, decide: (count: number) => S, by: By): Promise<RecordHead & S> {
+  create({ organizationId, id }: Place, decide: (count: number) => R['settings'], by: By): Promise<R> {
     return this.#file.write(() => {
-      const settings = this.#kind.settings(decide(this.#count('organization_id = ?', [organizationId])))
+      const settings = decide(this.#count('organizationId = ?', [organizationId]))
+      const record = this.#kind.create(id, organizationId, settings, by)
       const seq = this.#log({ organizationId, id }, by, { after: this.#kind.snapshot(settings) })
-      this.#file
-        .statement(
-          `INSERT INTO ${this.#kind.table} (id, organization_id, seq, revision, settings, time_created, time_updated)
-          VALUES (?, ?, ?, 1, ?, ?, ?)`,
-        )
-        .run(id, organizationId, seq, JSON.stringify(settings), by.time, by.time)
-      return { id, organizationId, revision: 1, timeCreated: by.time, timeUpdated: by.time, ...settings }
+      this.#insert(this.#file, [{ ...this.#kind.toRow(record), seq }])
+      return record
     })
   }
 
-  get({ organizationId, id }: Place): (RecordHead & S) | undefined {
-    const row = this.#file.statement(`SELECT * FROM ${this.#kind.table} WHERE ${OWN}`).get(organizationId, id)
-    return row && this.#record(row as unknown as RecordRow)
+  get({ organizationId, id }: Place): R | undefined {
+    const { columns, name } = this.#kind.table
+    const row = selectOne(this.#file, columns, `FROM ${name} ${this.#own}`, organizationId, id)
+    return row && this.#kind.fromRow(row)
   }
 
   has({ organizationId, id }: Place): boolean {
-    return this.#file.statement(`SELECT 1 FROM ${this.#kind.table} WHERE ${OWN}`).get(organizationId, id) !== undefined
+    const sql = `SELECT 1 FROM ${this.#kind.table.name} ${this.#own}`
+    return this.#file.statement(sql).get(organizationId, id) !== undefined
   }
 
   /** `where`: terms over columns of the table, and their values. */
-  list(where: string, values: readonly string[], { offset, limit }: Slice): Page<RecordHead & S> {
-    const rows = this.#file
-      .statement(`SELECT * FROM ${this.#kind.table} WHERE ${where} ORDER BY seq LIMIT ? OFFSET ?`)
-      .all(...values, limit, offset) as unknown as RecordRow[]
-    return { items: rows.map((row) => this.#record(row)), total: this.#count(where, values) }
+  list(where: string, values: readonly string[], { offset, limit }: Slice): Page<R> {
+    const { columns, name } = this.#kind.table
+    const rest = `FROM ${name} WHERE ${where} ORDER BY seq LIMIT ? OFFSET ?`
+    const rows = selectAll(this.#file, columns, rest, ...values, limit, offset)
+    return { items: rows.map(this.#kind.fromRow), total: this.#count(where, values) }
   }
 
-  revise(place: Place, decide: (record: RecordHead & S) => S, by: By): Promise<(RecordHead & S) | undefined> {
+  revise(place: Place, decide: (settings: R['settings']) => R['settings'], by: By): Promise<R | undefined> {
     return this.#file.write(() => {
       const record = this.get(place)
       if (record === undefined) return undefined
-      const settings = this.#kind.settings(decide(record))
-      const revised = reviseRecord(record, settings, by.time, this.#kind.snapshot)
+      const { toChanges, table, snapshot } = this.#kind
+      const revised = reviseRecord(record, decide(record.settings), by.time, snapshot)
       if (revised === undefined) return record
-      const { revision, timeUpdated } = revised.record
       this.#log(place, by, revised.change)
-      this.#file
-        .statement(`UPDATE ${this.#kind.table} SET revision = ?, settings = ?, time_updated = ? WHERE ${OWN}`)
-        .run(revision, JSON.stringify(settings), timeUpdated, place.organizationId, place.id)
-      return revised.record
+      updateRows(this.#file, table, toChanges(revised.record), this.#own, place.organizationId, place.id)
+      return this.get(place)
     })
   }
 
   /** `also`: other writes in the same commit. */
-  remove(place: Place, by: By, also: (record: S) => void = () => {}): Promise<boolean> {
+  remove(place: Place, by: By, also: (record: R) => void = () => {}): Promise<boolean> {
     return this.#file.write(() => {
       const record = this.get(place)
       if (record === undefined) return false
-      this.#log(place, by, { before: this.#kind.snapshot(record) })
+      this.#log(place, by, { before: this.#kind.snapshot(record.settings) })
       also(record)
-      this.#file.statement(`DELETE FROM ${this.#kind.table} WHERE ${OWN}`).run(place.organizationId, place.id)
+      const sql = `DELETE FROM ${this.#kind.table.name} ${this.#own}`
+      this.#file.statement(sql).run(place.organizationId, place.id)
       return true
     })
   }
 
   #count(where: string, values: readonly string[]): number {
-    const row = this.#file.statement(`SELECT count(*) AS count FROM ${this.#kind.table} WHERE ${where}`).get(...values)
-    return row?.count as number
+    const sql = `SELECT count(*) AS count FROM ${this.#kind.table.name} WHERE ${where}`
+    return this.#file.statement(sql).get(...values)?.count as number
   }
 
   #log({ organizationId, id }: Place, by: By, change: { before?: JsonObject; after?: JsonObject }): number {
     const { resource } = this.#kind
-    return writeEntry(this.#file, changeEntry({ organizationId, by, resource, resourceId: id, ...change }))
-  }
-
-  #record(row: RecordRow): RecordHead & S {
-    const { id, organization_id: organizationId, revision } = row
-    const head = { id, organizationId, revision, timeCreated: row.time_created, timeUpdated: row.time_updated }
-    return toRecord(this.#kind, head, JSON.parse(row.settings) as S)
+    return writeEntry(this.#file, changeEntry({ organizationId, resource, resourceId: id, ...change }, by))
   }
 }

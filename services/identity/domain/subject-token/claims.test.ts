@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from './claims.ts'
 import { stepOf } from './step.ts'
@@ -7,7 +8,7 @@ import { stepOf } from './step.ts'
 const good = { iss: 'https://issuer.test', sub: 'a', aud: 'b' }
 const passes = (more: JsonObject): boolean => {
   const claims = { ...good, ...more }
-  assert.equal(checkClaims(claims).verdict === 'passed', requiredClaims(claims) !== undefined)
+  assert.equal(checkClaims(claims).verdict === Result.PASSED, requiredClaims(claims) !== undefined)
   return requiredClaims(claims) !== undefined
 }
 const values: readonly JsonValue[] = [1, 0, null, true, false, {}, []]
@@ -21,7 +22,7 @@ test('a missing iss, sub or aud is refused', () => {
   for (const name of ['iss', 'sub', 'aud']) {
     const { [name]: _, ...rest } = good as JsonObject
     assert.equal(requiredClaims(rest), undefined, name)
-    assert.equal(checkClaims(rest).verdict, 'failed')
+    assert.equal(checkClaims(rest).verdict, Result.FAILED)
   }
   assert.equal(stepOf('claims', checkClaims({})).found, 'iss is missing')
 })

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { checkHeader, keyChoiceOf } from './header.ts'
 
 const refused = (header: JsonObject): boolean => {
-  assert.equal(checkHeader(header).verdict === 'failed', keyChoiceOf(header) === undefined)
+  assert.equal(checkHeader(header).verdict === Result.FAILED, keyChoiceOf(header) === undefined)
   return keyChoiceOf(header) === undefined
 }
 
 test('ES256 and RS256 are taken, with a kid or without', () => {
   assert.deepEqual(keyChoiceOf({ alg: 'ES256', kid: 'a' }), { algorithm: 'ES256', kid: 'a' })
   assert.deepEqual(keyChoiceOf({ alg: 'RS256' }), { algorithm: 'RS256', kid: undefined })
-  assert.equal(checkHeader({ alg: 'RS256', kid: '' }).verdict, 'passed')
+  assert.equal(checkHeader({ alg: 'RS256', kid: '' }).verdict, Result.PASSED)
 })
 
 test('no algorithm, none in any spelling, a number, small letters and every other algorithm are refused', () => {

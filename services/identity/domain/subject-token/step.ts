@@ -1,3 +1,9 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type ExchangeStep,
+  ExchangeStepSchema,
+  ExchangeStep_Verdict as Result,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 
 /** What an exchange checks, in this order. */
@@ -22,9 +28,9 @@ export const STEP_NAMES = [
 
 export type StepName = (typeof STEP_NAMES)[number]
 
-/** The outcome of a step. `skipped`: the policy does not require it, or what it needs is missing. */
+/** The outcome of a step. SKIPPED: the policy does not require it, or what it needs is missing. */
 export interface Verdict {
-  readonly verdict: 'passed' | 'failed' | 'skipped'
+  readonly verdict: Result
   /** What was expected and what was found; undefined: nothing. Not called for an exchange that is accepted. */
   readonly words?: () => readonly [expected: string, found: string | undefined]
 }
@@ -33,24 +39,22 @@ export interface Verdict {
  * A step of an exchange and its outcome. `expected` and `found` are for people: JSON for values of claims, at most
  * 1,024 characters.
  */
-export interface Step extends Pick<Verdict, 'verdict'> {
-  readonly name: StepName
-  readonly expected?: string
-  readonly found?: string
+export interface Step extends ExchangeStep {
+  name: StepName
 }
 
-export const SKIPPED: Verdict = { verdict: 'skipped' }
+export const SKIPPED: Verdict = { verdict: Result.SKIPPED }
 
 /** The outcome of a step that was not skipped. */
 export function verdict(passes: boolean, words: NonNullable<Verdict['words']>): Verdict {
-  return { verdict: passes ? 'passed' : 'failed', words }
+  return { verdict: passes ? Result.PASSED : Result.FAILED, words }
 }
 
 /** A step as it is shown. */
 export function stepOf(name: StepName, { verdict, words }: Verdict): Step {
-  if (words === undefined) return { name, verdict }
-  const [expected, found] = words()
-  return { name, verdict, expected: cut(expected), ...(found && { found: cut(found) }) }
+  const [expected, found] = words?.() ?? []
+  const shown = { expected: expected && cut(expected), found: found ? cut(found) : undefined }
+  return { ...create(ExchangeStepSchema, { verdict, ...shown }), name }
 }
 
 /** A claim; undefined if the token does not have it. Inherited members of objects are not claims. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ExchangeStepSchema, ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { expiryOf } from '../access-token.ts'
 import { stepOf } from './step.ts'
@@ -7,7 +9,7 @@ import { checkExpiry, checkLifetime } from './times.ts'
 
 const NOW = 1_800_000_000
 const passes = (claims: JsonObject, maxAge?: number, now = NOW * 1000): boolean =>
-  checkExpiry(claims, now, maxAge).verdict === 'passed'
+  checkExpiry(claims, now, maxAge).verdict === Result.PASSED
 const expiry = (exp: number, keyExpires?: number, now = NOW * 1000) =>
   expiryOf({ subjectExpires: exp, keyExpires }, now)
 const wrong: readonly JsonValue[] = ['1900000000', null, true, [1_900_000_000], {}, -1, Number.NaN]
@@ -38,8 +40,8 @@ test('with under a second left there is no access token', () => {
   assert.equal(expiry(NOW + 1, undefined, NOW * 1000 + 1), undefined)
   assert.equal(expiry(NOW + 60, NOW * 1000 + 999), undefined)
   assert.equal(expiry(NOW + 60, NOW * 1000 - 5000), undefined)
-  assert.equal(checkLifetime({ exp: NOW + 0.9 }, undefined, NOW * 1000).verdict, 'failed')
-  assert.equal(checkLifetime({ exp: NOW + 9 }, undefined, NOW * 1000).verdict, 'passed')
+  assert.equal(checkLifetime({ exp: NOW + 0.9 }, undefined, NOW * 1000).verdict, Result.FAILED)
+  assert.equal(checkLifetime({ exp: NOW + 9 }, undefined, NOW * 1000).verdict, Result.PASSED)
 })
 
 test('nbf in the future and nbf or iat of a wrong type are refused', () => {
@@ -72,10 +74,11 @@ test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, nor does the l
 
 test('what was expected and found is shown in seconds', () => {
   const verdict = checkExpiry({ exp: NOW - 1, iat: NOW - 2, sub: 'a' }, NOW * 1000 + 999, 60)
-  assert.deepEqual(stepOf('expiry', verdict), {
+  const expected = create(ExchangeStepSchema, {
     name: 'expiry',
-    verdict: 'failed',
+    verdict: Result.FAILED,
     expected: `exp after ${NOW}, nbf and iat not after ${NOW + 60}, iat not before ${NOW - 60}`,
     found: `{"exp":${NOW - 1},"iat":${NOW - 2}}`,
   })
+  assert.deepEqual(stepOf('expiry', verdict), expected)
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ClaimChecksSchema, ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
@@ -23,43 +25,47 @@ test('every step is there, in the order of an exchange, with what was expected a
   await using exchange = openExchange()
   const { key } = exchange
   const ground = groundWith(key, {
-    policy: { condition: 'subject.endsWith("/app")', checks: { scope: 'read', tokenType: undefined }, enabled: false },
+    policy: {
+      condition: 'subject.endsWith("/app")',
+      checks: create(ClaimChecksSchema, { scope: 'read' }),
+      enabled: false,
+    },
   })
   const token = signToken(exchange.claims({ sub: 'repo:acme/fork', scopes: ['write'] }), key)
   const { steps, failed, verified } = await exchange.steps.all(candidateOf(exchange, token, ground))
   assert.deepEqual(['form', ...steps.map(({ name }) => name)], [...STEP_NAMES])
   assert.equal(verified, true)
   assert.equal(failed?.name, 'policy')
-  const shown = Object.fromEntries(steps.map(({ name, ...rest }) => [name, rest]))
-  const skipped = { verdict: 'skipped' }
+  const shown = Object.fromEntries(steps.map(({ $typeName: _, name, ...rest }) => [name, rest]))
+  const skipped = { verdict: Result.SKIPPED }
   assert.deepEqual(shown, {
-    policy: { verdict: 'failed', expected: 'enabled', found: 'paused' },
-    plan: { verdict: 'passed', expected: 'business or enterprise', found: 'enterprise' },
-    key: { verdict: 'passed', expected: 'a workspace key in use', found: 'in use' },
+    policy: { verdict: Result.FAILED, expected: 'enabled', found: 'paused' },
+    plan: { verdict: Result.PASSED, expected: 'business or enterprise', found: 'enterprise' },
+    key: { verdict: Result.PASSED, expected: 'a workspace key in use', found: 'in use' },
     header: {
-      verdict: 'passed',
+      verdict: Result.PASSED,
       expected: 'alg ES256 or RS256, kid a string or absent, neither crit nor b64',
       found: '{"alg":"ES256","kid":"k1","typ":"JWT"}',
     },
     claims: shown.claims,
-    issuer: { verdict: 'passed', expected: '"https://issuer.test"', found: '"https://issuer.test"' },
+    issuer: { verdict: Result.PASSED, expected: '"https://issuer.test"', found: '"https://issuer.test"' },
     signature: {
-      verdict: 'passed',
+      verdict: Result.PASSED,
       expected: 'a signature by a key of https://issuer.test',
       found: 'a valid signature',
     },
     expiry: shown.expiry,
-    subject: { verdict: 'failed', expected: '"repo:acme/app"', found: '"repo:acme/fork"' },
-    audience: { verdict: 'passed', expected: `"${OUR_ISSUER}"`, found: `"${OUR_ISSUER}"` },
-    scopes: { verdict: 'failed', expected: 'a list with "read"', found: '["write"]' },
+    subject: { verdict: Result.FAILED, expected: '"repo:acme/app"', found: '"repo:acme/fork"' },
+    audience: { verdict: Result.PASSED, expected: `"${OUR_ISSUER}"`, found: `"${OUR_ISSUER}"` },
+    scopes: { verdict: Result.FAILED, expected: 'a list with "read"', found: '["write"]' },
     token_type: skipped,
     condition: {
-      verdict: 'failed',
+      verdict: Result.FAILED,
       expected: 'subject.endsWith("/app")',
       found: `false for {"subject":"repo:acme/fork","audience":["${OUR_ISSUER}"],"scopes":["write"],"token_type":""}`,
     },
     lifetime: {
-      verdict: 'passed',
+      verdict: Result.PASSED,
       expected: 'at least 1 second left of the token and of the key',
       found: '300 seconds',
     },
@@ -87,11 +93,14 @@ test('steps that lack what they need are skipped', async () => {
     return Object.fromEntries(steps.map(({ name, verdict }) => [name, verdict]))
   }
   const none = await verdictsOf(signToken(exchange.claims(), key, { alg: 'none' }))
-  assert.deepEqual([none.header, none.signature, none.subject], ['failed', 'skipped', 'passed'])
+  assert.deepEqual([none.header, none.signature, none.subject], [Result.FAILED, Result.SKIPPED, Result.PASSED])
   const orphan = await verdictsOf(signToken(exchange.claims(), key), { ...groundWith(key), issuer: undefined })
-  assert.deepEqual([orphan.issuer, orphan.signature, orphan.expiry], ['failed', 'skipped', 'passed'])
+  assert.deepEqual([orphan.issuer, orphan.signature, orphan.expiry], [Result.FAILED, Result.SKIPPED, Result.PASSED])
   const timeless = await verdictsOf(signToken(exchange.claims({ exp: 'x', aud: 1 }), key))
-  assert.deepEqual([timeless.claims, timeless.expiry, timeless.lifetime], ['failed', 'failed', 'skipped'])
+  assert.deepEqual(
+    [timeless.claims, timeless.expiry, timeless.lifetime],
+    [Result.FAILED, Result.FAILED, Result.SKIPPED],
+  )
 })
 
 /** Claims and headers to draw from, most of which are valid. */
@@ -124,7 +133,10 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
         enabled: random() < 0.95,
         subject: pick(['repo:acme/app', undefined]),
         condition: pick([undefined, 'subject.startsWith("repo:")', '"read" in scopes', 'scopes[1] == "write"']),
-        checks: { scope: pick([undefined, undefined, 'read']), tokenType: pick([undefined, undefined, 'job']) },
+        checks: create(ClaimChecksSchema, {
+          scope: pick([undefined, undefined, 'read']),
+          tokenType: pick([undefined, undefined, 'job']),
+        }),
       },
       issuer: { singleUse: random() < 0.3, maxAgeSeconds: pick([undefined, undefined, 60]) },
     }
@@ -142,7 +154,7 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
     const outcome = await exchange.outcome(token)
     // In a rehearsal, a failed fetch is also undecided; the other failures are those that an exchange records.
     const others = rehearsed.steps.filter(({ name }) => !rehearsed.unavailable || name !== 'signature')
-    const failed = others.find(({ verdict }) => verdict === 'failed')
+    const failed = others.find(({ verdict }) => verdict === Result.FAILED)
     const used = settings.issuer.singleUse && seen.has(mutated.jti)
     const open = rehearsed.unavailable ? 'ISSUER_KEYS_UNAVAILABLE issuer_keys' : 'accepted'
     const expected = failed
@@ -170,8 +182,8 @@ test('while 200 fetches hang, known keys serve at once, and unknown ones are una
   const rest = { signatures: new JoseSignatures(), conditions: new CelConditions(), ownIssuer: OUR_ISSUER }
   await using exchange = openExchange('ES256', { steps: new ExchangeSteps({ keys, ...rest }) })
   const exchangeBy = (id: string) => {
-    const issuer = { id, keySource: { kind: 'url', url: `${server.url}/${id}` } } as const
-    exchange.grounds.set(id, groundWith(exchange.key, { policy: { id, issuerId: id }, issuer }))
+    const issuer = { issuerId: id, keySource: { case: 'jwksUrl', value: `${server.url}/${id}` } } as const
+    exchange.grounds.set(id, groundWith(exchange.key, { policy: { policyId: id, issuerId: id }, issuer }))
     return exchange.exchange(undefined, id)
   }
   await exchangeBy('known')

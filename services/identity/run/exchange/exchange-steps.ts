@@ -1,10 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import { ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from '#services/identity/domain/subject-token/claims.ts'
 import { checkHeader, keyChoiceOf } from '#services/identity/domain/subject-token/header.ts'
 import {
-  type ClaimRules,
   checkAudience,
   checkIssuer,
   checkScopes,
@@ -81,17 +80,20 @@ export class ExchangeSteps {
       ['key', checkKey],
       ['header', ({ token }) => checkHeader(token.header)],
       ['claims', ({ token }) => checkClaims(token.claims)],
-      ['issuer', ({ token, ground }) => checkIssuer(token.claims, ground.issuer?.url, options.ownIssuer)],
+      [
+        'issuer',
+        ({ token, ground }) => checkIssuer(token.claims, ground.issuer?.settings.issuerUrl, options.ownIssuer),
+      ],
     ]
     this.#after = [
-      ['expiry', ({ token, ground, now }) => checkExpiry(token.claims, now, ground.issuer?.maxAgeSeconds)],
-      ['subject', ({ token, ground }) => checkSubject(token.claims, rulesOf(ground.policy))],
-      ['audience', ({ token, ground }) => checkAudience(token.claims, rulesOf(ground.policy))],
-      ['scopes', ({ token, ground }) => checkScopes(token.claims, rulesOf(ground.policy))],
-      ['token_type', ({ token, ground }) => checkTokenType(token.claims, rulesOf(ground.policy))],
+      ['expiry', ({ token, ground, now }) => checkExpiry(token.claims, now, ground.issuer?.settings.maxAgeSeconds)],
+      ['subject', ({ token, ground }) => checkSubject(token.claims, ground.policy.settings)],
+      ['audience', ({ token, ground }) => checkAudience(token.claims, ground.policy.settings)],
+      ['scopes', ({ token, ground }) => checkScopes(token.claims, ground.policy.settings)],
+      ['token_type', ({ token, ground }) => checkTokenType(token.claims, ground.policy.settings)],
       ['condition', (candidate) => this.#checkCondition(candidate)],
       ['lifetime', ({ token, ground, now }) => checkLifetime(token.claims, ground.key?.expireTime, now)],
-      ['single_use', ({ token, ground }) => checkSingleUse(token.claims, ground.issuer?.singleUse ?? false)],
+      ['single_use', ({ token, ground }) => checkSingleUse(token.claims, ground.issuer?.settings.singleUse ?? false)],
     ]
   }
 
@@ -114,7 +116,7 @@ export class ExchangeSteps {
     const { verdict, verified, unavailable, waited } = await this.#checkSignature(candidate)
     const after = this.#after.map(([name, check]) => stepOf(name, check(candidate)))
     const steps = [...before, stepOf('signature', verdict), ...after]
-    return { steps, failed: steps.find((step) => step.verdict === 'failed'), verified, unavailable, waited }
+    return { steps, failed: steps.find((step) => step.verdict === Result.FAILED), verified, unavailable, waited }
   }
 
   /** Takes as long as verifying a signature, for a token that is refused anyway. */
@@ -128,7 +130,7 @@ export class ExchangeSteps {
     if (choice === undefined || issuer === undefined) {
       return { verdict: SKIPPED, ...UNKNOWN }
     }
-    const expected = `a signature by a key of ${issuer.url}`
+    const expected = `a signature by a key of ${issuer.settings.issuerUrl}`
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
       const found = `its keys could not be fetched: ${answer.problem}`
@@ -144,9 +146,9 @@ export class ExchangeSteps {
 
   #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {
     const required = requiredClaims(claims)
-    if (policy.condition === undefined || required === undefined) return SKIPPED
-    const condition = this.#options.conditions.read(policy.condition)
-    const expected = policy.condition
+    const expected = policy.settings.condition
+    if (expected === undefined || required === undefined) return SKIPPED
+    const condition = this.#options.conditions.read(expected)
     if ('problem' in condition) return verdict(false, () => [expected, `the condition ${condition.problem}`])
     const scopes = scopesOf(claims)
     const tokenType = tokenTypeOf(claims)
@@ -169,11 +171,7 @@ export class ExchangeSteps {
 function firstFailure(checks: readonly NamedCheck[], candidate: Candidate): Step | undefined {
   for (const [name, check] of checks) {
     const result = check(candidate)
-    if (result.verdict === 'failed') return stepOf(name, result)
+    if (result.verdict === Result.FAILED) return stepOf(name, result)
   }
   return undefined
-}
-
-function rulesOf({ subject, audience, checks: { scope, tokenType } }: PolicySettings): ClaimRules {
-  return { subject, audience, scope, tokenType }
 }

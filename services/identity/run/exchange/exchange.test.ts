@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  AuditEntrySchema,
+  ClaimChecksSchema,
+  Organization_Plan as Plan,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { groundWith, NOW, OUR_ISSUER, openExchange, POLICY_ID } from '#test/support/exchange.ts'
 import { base64url, newTokenKey, signText, signToken } from '#test/support/subject-tokens.ts'
@@ -16,12 +21,13 @@ for (const alg of ['ES256', 'RS256'] as const) {
     const claims = JSON.parse(token)
     assert.deepEqual([claims.sub, claims.client_id, claims.exp - claims.iat], ['repo:acme/app', POLICY_ID, 300])
     assert.deepEqual([expiresIn, timeExpires], [300, NOW + 300_000])
-    const event = {
-      ...{ type: 'exchange-accepted', policyId: POLICY_ID, policyRevision: 1, issuerId: 'iss_one', issuerRevision: 1 },
-      ...{ target: { workspaceId: 'wrk_one', keyId: 'key_one' }, subject: 'repo:acme/app', tokenId, timeExpires },
+    const value = {
+      ...{ policyId: POLICY_ID, policyRevision: 1, issuerId: 'iss_one', issuerRevision: 1 },
+      ...{ workspaceId: 'wrk_one', keyId: 'key_one', subject: 'repo:acme/app', tokenId, expireTime: timeExpires },
       clientNetwork: '192.0.2.1',
     }
-    assert.deepEqual(exchange.entries, [{ organizationId: 'org_one', time: NOW, event }])
+    const expected = { organizationId: 'org_one', time: NOW, event: { case: 'exchangeAccepted', value } } as const
+    assert.deepEqual(exchange.entries, [create(AuditEntrySchema, expected)])
     assert.deepEqual(exchange.counts, { lookups: 1, verifications: 1, minted: 1, claims: 0 })
   })
 }
@@ -176,7 +182,7 @@ test('a token without kid is verified where one key fits, and refused where seve
     exchange.grounds.set(
       POLICY_ID,
       groundWith(key, {
-        issuer: { keySource: { kind: 'inline', jwks: JSON.stringify({ keys }) }, revision: keys.length + 1 },
+        issuer: { keySource: { case: 'jwks', value: JSON.stringify({ keys }) }, revision: keys.length + 1 },
       }),
     )
   assert.equal(await exchange.outcome(token), 'accepted')
@@ -194,7 +200,7 @@ test('of keys with one kid each is tried, up to 4', async () => {
     exchange.grounds.set(
       POLICY_ID,
       groundWith(key, {
-        issuer: { keySource: { kind: 'inline', jwks: JSON.stringify({ keys }) }, revision: keys.length + 1 },
+        issuer: { keySource: { case: 'jwks', value: JSON.stringify({ keys }) }, revision: keys.length + 1 },
       }),
     )
   withKeys(...others.slice(1), key.jwk)
@@ -209,7 +215,10 @@ test('the claims of a token decide as the policy says, and the audit log has the
   exchange.grounds.set(
     POLICY_ID,
     groundWith(key, {
-      policy: { condition: 'scopes.exists(s, s == "deploy")', checks: { scope: 'read', tokenType: 'job' } },
+      policy: {
+        condition: 'scopes.exists(s, s == "deploy")',
+        checks: create(ClaimChecksSchema, { scope: 'read', tokenType: 'job' }),
+      },
       issuer: { maxAgeSeconds: 60 },
     }),
   )
@@ -264,7 +273,7 @@ test('a paused policy, a lost plan, a deleted issuer and a key that is not in us
   const { key, organization, policy } = ground
   assert.ok(key)
   for (const [changed, reason] of [
-    [{ policy: { ...policy, enabled: false } }, 'policy'],
+    [{ policy: { ...policy, settings: { ...policy.settings, enabled: false } } }, 'policy'],
     [{ organization: { ...organization, plan: Plan.FREE } }, 'plan'],
     [{ issuer: undefined }, 'issuer'],
     [{ key: undefined }, 'key'],
@@ -286,7 +295,7 @@ test('every refusal has the same steps behind it: one lookup and one signature, 
   await using exchange = openExchange()
   const { key, counts, grounds } = exchange
   const ground = groundWith(key)
-  grounds.set('paused', { ...ground, policy: { ...ground.policy, enabled: false } })
+  grounds.set('paused', groundWith(key, { policy: { enabled: false } }))
   grounds.set('orphan', { ...ground, issuer: undefined })
   for (const [token, policyId] of [
     [undefined, 'unknown'],
@@ -323,7 +332,7 @@ test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only if nothing el
 test('a token of one organization is never good for the policy of another, whatever is mixed', async () => {
   await using exchange = openExchange()
   const other = newTokenKey('ES256', 'k1')
-  const second = groundWith(other, { organizationId: 'org_two', policy: { id: 'second' } })
+  const second = groundWith(other, { organizationId: 'org_two', policy: { policyId: 'second' } })
   exchange.grounds.set('second', second)
   const [ours, theirs] = [signToken(exchange.claims(), exchange.key), signToken(exchange.claims(), other)]
   assert.equal(await exchange.outcome(ours), 'accepted')
@@ -345,7 +354,7 @@ test('where tokens pass once, a jti is claimed after all checks, and its second 
   assert.equal(await outcome({ jti: 'a', iat: NOW / 1000 - 1 }), `${REFUSED} single_use`)
   assert.equal(await outcome({ jti: 'b' }), 'accepted')
   const at = exchange.entries.at(-2)?.event
-  assert.equal(at?.type === 'exchange-refused' && at.found, '"a"')
+  assert.equal(at?.case === 'exchangeRefused' && at.value.found, '"a"')
 })
 
 test('a token that passes once may come again where its entry could not be written', async () => {
@@ -361,38 +370,39 @@ test('a token that passes once may come again where its entry could not be writt
 test('the audit log shows whose exchange was refused: the key of the policy, and the subject once the signature was verified', async () => {
   await using exchange = openExchange()
   const { key, entries } = exchange
-  const { target } = groundWith(key).policy
+  const { keyId } = groundWith(key).policy.settings
   const refusalOf = async (token: string) => {
     await exchange.outcome(token)
     const event = entries.at(-1)?.event
-    return event?.type === 'exchange-refused' ? [event.reason, event.subject, event.target] : 'no refusal'
+    if (event?.case !== 'exchangeRefused') return 'no refusal'
+    return [event.value.reason, event.value.subject, event.value.keyId]
   }
   const other = newTokenKey('ES256', 'k1')
   const fork = { sub: 'repo:acme/fork' }
-  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), key)), ['subject', fork.sub, target])
-  assert.deepEqual(await refusalOf(signToken(exchange.claims({ exp: 1 }), key)), ['expiry', 'repo:acme/app', target])
-  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), other)), ['signature', undefined, target])
-  assert.deepEqual(await refusalOf(signToken(exchange.claims({ aud: 1 }), key)), ['claims', undefined, target])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), key)), ['subject', fork.sub, keyId])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims({ exp: 1 }), key)), ['expiry', 'repo:acme/app', keyId])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), other)), ['signature', undefined, keyId])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims({ aud: 1 }), key)), ['claims', undefined, keyId])
   exchange.unavailable = true
-  assert.deepEqual(await refusalOf(signToken(exchange.claims(), key)), ['issuer_keys', undefined, target])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(), key)), ['issuer_keys', undefined, keyId])
 })
 
 test('a policy or an issuer that was deleted is what the audit log shows, and the same steps are taken', async () => {
-  const target = { workspaceId: 'wrk_1', keyId: 'key_1' }
-  const deleted = { deleted: true, organizationId: 'org_1', issuerId: 'iss_1', target } as const
+  const deleted = { deleted: true, organizationId: 'org_1', issuerId: 'iss_1', keyId: 'key_1' } as const
   await using exchange = openExchange('ES256', { federation: { findPolicy: async () => deleted } })
   assert.equal(await exchange.outcome(), `${REFUSED} policy`)
   assert.equal(exchange.counts.verifications, 1)
   const [entry] = exchange.entries
-  const event = { type: 'exchange-refused', policyId: POLICY_ID, issuerId: 'iss_1', target, reason: 'policy' }
-  const rest = { found: 'deleted', subject: undefined, clientNetwork: '192.0.2.1' }
-  assert.deepEqual(entry, { organizationId: 'org_1', time: NOW, event: { ...event, ...rest } })
+  const refused = { policyId: POLICY_ID, issuerId: 'iss_1', keyId: 'key_1', reason: 'policy' }
+  const value = { ...refused, found: 'deleted', clientNetwork: '192.0.2.1' }
+  const expected = { organizationId: 'org_1', time: NOW, event: { case: 'exchangeRefused', value } } as const
+  assert.deepEqual(entry, create(AuditEntrySchema, expected))
   await using other = openExchange()
   other.grounds.set(POLICY_ID, { ...groundWith(other.key), issuer: undefined })
   assert.equal(await other.outcome(), `${REFUSED} issuer`)
   const [without] = other.entries
-  assert.ok(without?.event.type === 'exchange-refused')
-  assert.deepEqual([without.event.found, without.event.issuerId], ['deleted', undefined])
+  assert.ok(without?.event.case === 'exchangeRefused')
+  assert.deepEqual([without.event.value.found, without.event.value.issuerId], ['deleted', undefined])
 })
 
 test('the audit log shows a claim as found only once the signature was verified', async () => {
@@ -400,7 +410,7 @@ test('the audit log shows a claim as found only once the signature was verified'
   const found = async (token: string) => {
     await exchange.outcome(token)
     const event = exchange.entries.at(-1)?.event
-    return event?.type === 'exchange-refused' ? event.found : 'no refusal'
+    return event?.case === 'exchangeRefused' ? event.value.found : 'no refusal'
   }
   const { key } = exchange
   assert.equal(await found(signToken(exchange.claims({ sub: 'repo:acme/fork' }), key)), '"repo:acme/fork"')

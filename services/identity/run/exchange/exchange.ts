@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { AuditEntry_ExchangeRefusedSchema, AuditEntrySchema } from '#gen/portico/identity/v1/federation_pb.js'
 import { requiredClaims } from '#services/identity/domain/subject-token/claims.ts'
 import { readSubjectToken, type SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { claimOf, type StepName, shown } from '#services/identity/domain/subject-token/step.ts'
@@ -96,16 +98,20 @@ export class Exchange {
     const subject = claimOf(token.claims, 'sub')
     const times = timesOf(token.claims)
     if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
-    const { target, id: policyId, revision: policyRevision } = policy
-    const { id: issuerId, revision: issuerRevision } = issuer
-    const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.expireTime }
-    const minted = await tokens.mint(grant)
+    const { policyId, revision: policyRevision, organizationId, settings } = policy
+    const { issuerId, revision: issuerRevision } = issuer
+    const { workspaceId, keyId } = settings
+    const grant = { subject, subjectExpires: times.expires, policyId, issuerId, keyExpires: key?.expireTime }
+    const minted = await tokens.mint({ ...grant, target: { workspaceId, keyId } })
     if (minted === undefined) throw this.#refused(attempt, { name: 'lifetime' }, true)
-    const { tokenId, timeExpires } = minted
-    const exchanged = { policyId, policyRevision, issuerId, issuerRevision, target, subject, tokenId, timeExpires }
-    const event = { type: 'exchange-accepted', ...exchanged, clientNetwork } as const
-    const entry = { organizationId: policy.organizationId, time: clock.now(), event }
-    if (!issuer.singleUse) await audit.append(entry)
+    const { tokenId, timeExpires: expireTime } = minted
+    const records = { policyId, policyRevision, issuerId, issuerRevision, workspaceId, keyId }
+    const entry = create(AuditEntrySchema, {
+      organizationId,
+      time: clock.now(),
+      event: { case: 'exchangeAccepted', value: { ...records, subject, tokenId, expireTime, clientNetwork } },
+    })
+    if (!issuer.settings.singleUse) await audit.append(entry)
     else {
       throwIfGone()
       const jti = claimOf(token.claims, 'jti')
@@ -124,22 +130,22 @@ export class Exchange {
 
   /** Of the token, only what its issuer has signed. */
   #record({ ground, token, clientNetwork }: Attempt, { name, found }: Failure, verified: boolean): void {
-    const { organizationId, id: policyId, target } = ground.policy
-    this.#options.refusals.record({
-      organizationId,
+    const { organizationId, policyId, settings } = ground.policy
+    const isShown = verified || OWN_WORDS.has(name) || (name === 'issuer' && ground.issuer === undefined)
+    const refused = create(AuditEntry_ExchangeRefusedSchema, {
       policyId,
-      issuerId: ground.issuer?.id,
-      target,
+      issuerId: ground.issuer?.issuerId,
+      keyId: settings.keyId,
       reason: name,
-      found: verified || OWN_WORDS.has(name) || (name === 'issuer' && ground.issuer === undefined) ? found : undefined,
+      found: isShown ? found : undefined,
       subject: verified ? requiredClaims(token.claims)?.subject : undefined,
       clientNetwork,
     })
+    this.#options.refusals.record(organizationId, refused)
   }
 
-  #recordDeleted(policyId: string, deleted: DeletedPolicy, clientNetwork: string): void {
-    const { organizationId, issuerId, target } = deleted
-    const refusal = { organizationId, policyId, issuerId, target, subject: undefined, clientNetwork }
-    this.#options.refusals.record({ ...refusal, reason: 'policy', found: 'deleted' })
+  #recordDeleted(policyId: string, { organizationId, issuerId, keyId }: DeletedPolicy, clientNetwork: string): void {
+    const what = { policyId, issuerId, keyId, clientNetwork, reason: 'policy', found: 'deleted' }
+    this.#options.refusals.record(organizationId, create(AuditEntry_ExchangeRefusedSchema, what))
   }
 }

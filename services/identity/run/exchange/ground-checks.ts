@@ -1,7 +1,7 @@
 import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { isUsable } from '#services/identity/domain/api-key.ts'
 import { hasFederation, PLAN_NAMES } from '#services/identity/domain/organization.ts'
-import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
 import type { SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { type Verdict, verdict } from '#services/identity/domain/subject-token/step.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
@@ -13,13 +13,14 @@ import type { ExchangeGround } from '#services/identity/ports/federation-store.t
 export interface Candidate {
   readonly token: SubjectToken
   /** The policy need not be saved. */
-  readonly ground: Omit<ExchangeGround, 'policy'> & { readonly policy: PolicySettings }
+  readonly ground: Omit<ExchangeGround, 'policy'> & { readonly policy: Pick<Policy, 'settings'> }
   readonly now: number
 }
 
 /** Whether the policy is enabled. */
 export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
-  return verdict(policy.enabled, () => ['enabled', policy.enabled ? 'enabled' : 'paused'])
+  const { enabled } = policy.settings
+  return verdict(enabled, () => ['enabled', enabled ? 'enabled' : 'paused'])
 }
 
 /** Whether the organization's plan includes federation. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AuditEntry } from '#services/identity/domain/audit.ts'
-import { refused } from '#test/support/audit-events.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type AuditEntry,
+  AuditEntry_ExchangesRefusedSchema as CountedSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
+import { entryOf, refused } from '#test/support/audit-events.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { RefusalLog } from './refusal-log.ts'
 
-const { type: _, ...event } = refused
-const refusal = { ...event, organizationId: 'org_one', issuerId: 'iss_one', found: '"x"', subject: 'x' }
+const refusal = { ...refused.value, issuerId: 'iss_one', found: '"x"', subject: 'x' }
 
 function openLog(append?: () => Promise<void>) {
   const entries: AuditEntry[] = []
@@ -20,24 +23,17 @@ test('60 refusals a minute of one policy and reason are written, and the others 
   const { log, clock, entries } = openLog()
   for (let count = 0; count < 1000; count += 1) {
     clock.wall += 1
-    log.record(refusal)
+    log.record('org_one', refusal)
   }
   assert.equal(entries.length, 60)
-  const { organizationId, ...event } = refusal
-  assert.deepEqual(entries[0], { organizationId, time: 1_000_001, event: { type: 'exchange-refused', ...event } })
+  assert.deepEqual(entries[0], entryOf('org_one', 1_000_001, { case: 'exchangeRefused', value: refusal }))
   clock.steady += 60_000
   clock.wall += 60_000
-  log.record(refusal)
-  const { found: _, subject: __, clientNetwork: ___, ...same } = event
-  const counted = {
-    type: 'exchanges-refused',
-    target: undefined,
-    ...same,
-    count: 940,
-    timeFirst: 1_000_061,
-    timeLast: 1_001_000,
-  }
-  assert.deepEqual(entries[60], { organizationId, time: 1_001_000, event: counted })
+  log.record('org_one', refusal)
+  const { policyId, issuerId, reason } = refusal
+  const times = { firstTime: 1_000_061, lastTime: 1_001_000 }
+  const value = create(CountedSchema, { policyId, issuerId, reason, count: 940, ...times })
+  assert.deepEqual(entries[60], entryOf('org_one', 1_001_000, { case: 'exchangesRefused', value }))
   assert.equal(entries[61]?.time, 1_061_000)
   await log[Symbol.asyncDispose]()
   assert.equal(entries.length, 62)
@@ -47,24 +43,24 @@ test('each policy and each reason has a minute of its own, by a clock that never
   const { log, clock, entries } = openLog()
   for (const reason of ['subject', 'audience']) {
     for (const policyId of ['one', 'two']) {
-      for (let count = 0; count < 61; count += 1) log.record({ ...refusal, reason, policyId })
+      for (let count = 0; count < 61; count += 1) log.record('org_one', { ...refusal, reason, policyId })
     }
   }
   clock.wall -= 1_000_000
-  log.record(refusal)
+  log.record('org_one', refusal)
   assert.equal(entries.length, 4 * 60 + 1)
   await log[Symbol.asyncDispose]()
-  assert.equal(entries.filter(({ event }) => event.type === 'exchanges-refused').length, 4)
+  assert.equal(entries.filter(({ event }) => event.case === 'exchangesRefused').length, 4)
 })
 
 test('a minute that is over is closed also where nothing follows, and nothing is kept of it', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const { log, clock, entries } = openLog()
-  for (let count = 0; count < 61; count += 1) log.record(refusal)
+  for (let count = 0; count < 61; count += 1) log.record('org_one', refusal)
   assert.equal(entries.length, 60)
   clock.steady += 60_000
   context.mock.timers.tick(60_000)
-  assert.equal(entries.at(-1)?.event.type, 'exchanges-refused')
+  assert.equal(entries.at(-1)?.event.case, 'exchangesRefused')
   await log[Symbol.asyncDispose]()
   assert.equal(entries.length, 61)
 })
@@ -72,7 +68,7 @@ test('a minute that is over is closed also where nothing follows, and nothing is
 test('closing waits for what is being written; what the store refuses is lost and throws nothing', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = openLog(() => promise)
-  slow.log.record(refusal)
+  slow.log.record('org_one', refusal)
   let closed = false
   const closing = slow.log[Symbol.asyncDispose]().then(() => {
     closed = true
@@ -82,6 +78,6 @@ test('closing waits for what is being written; what the store refuses is lost an
   resolve()
   await closing
   const failing = openLog(() => Promise.reject(new Error('the store is away')))
-  failing.log.record(refusal)
+  failing.log.record('org_one', refusal)
   await failing.log[Symbol.asyncDispose]()
 })

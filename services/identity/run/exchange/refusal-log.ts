@@ -1,4 +1,10 @@
-import type { ExchangeRefused } from '#services/identity/domain/audit.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type AuditEntry,
+  AuditEntrySchema,
+  type AuditEntry_ExchangeRefused as ExchangeRefused,
+  AuditEntry_ExchangesRefusedSchema as ExchangesRefusedSchema,
+} from '#gen/portico/identity/v1/federation_pb.js'
 import type { AuditLog } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -7,19 +13,15 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 const MOST_WRITTEN = 60
 const WINDOW_MS = 60_000
 
-/** A refusal, and the organization whose policy refused. */
-export interface Refusal extends Omit<ExchangeRefused, 'type'> {
-  readonly organizationId: string
-}
-
 interface Window {
-  readonly of: Refusal
+  readonly organizationId: string
+  readonly of: ExchangeRefused
   /** On the monotonic clock. */
   readonly begun: number
   written: number
   counted: number
-  timeFirst: number
-  timeLast: number
+  firstTime: number
+  lastTime: number
 }
 
 export interface RefusalLogOptions {
@@ -43,9 +45,9 @@ export class RefusalLog implements AsyncDisposable {
     this.#options = options
   }
 
-  record(refusal: Refusal): void {
+  record(organizationId: string, refused: ExchangeRefused): void {
     const { clock } = this.#options
-    const place = `${refusal.policyId} ${refusal.reason}`
+    const place = `${refused.policyId} ${refused.reason}`
     let window = this.#windows.get(place)
     if (window !== undefined && clock.monotonic() - window.begun >= WINDOW_MS) {
       this.#end(place, window)
@@ -53,18 +55,18 @@ export class RefusalLog implements AsyncDisposable {
     }
     const now = clock.now()
     if (window === undefined) {
-      window = { of: refusal, begun: clock.monotonic(), written: 0, counted: 0, timeFirst: now, timeLast: now }
+      const times = { begun: clock.monotonic(), firstTime: now, lastTime: now }
+      window = { organizationId, of: refused, written: 0, counted: 0, ...times }
       this.#windows.set(place, window)
       this.#timer ??= setInterval(() => this.#sweep(), WINDOW_MS).unref()
     }
     if (window.written < MOST_WRITTEN) {
       window.written += 1
-      const { organizationId, ...event } = refusal
-      this.#append(organizationId, now, { type: 'exchange-refused', ...event })
+      this.#append(organizationId, now, { case: 'exchangeRefused', value: refused })
     } else {
-      if (window.counted === 0) window.timeFirst = now
+      if (window.counted === 0) window.firstTime = now
       window.counted += 1
-      window.timeLast = now
+      window.lastTime = now
     }
   }
 
@@ -83,17 +85,18 @@ export class RefusalLog implements AsyncDisposable {
     this.#timer = undefined
   }
 
-  #end(place: string, { of, counted: count, timeFirst, timeLast }: Window): void {
+  #end(place: string, { organizationId, of, counted: count, firstTime, lastTime }: Window): void {
     this.#windows.delete(place)
     if (count === 0) return
-    const { organizationId, policyId, issuerId, target, reason } = of
-    const event = { type: 'exchanges-refused', policyId, issuerId, target, reason, count, timeFirst, timeLast } as const
-    this.#append(organizationId, timeLast, event)
+    const { policyId, issuerId, keyId, reason } = of
+    const value = create(ExchangesRefusedSchema, { policyId, issuerId, keyId, reason, count, firstTime, lastTime })
+    this.#append(organizationId, lastTime, { case: 'exchangesRefused', value })
   }
 
-  #append(...[organizationId, time, event]: [string, number, Parameters<AuditLog['append']>[0]['event']]): void {
+  #append(organizationId: string, time: number, event: AuditEntry['event']): void {
     const { audit, logger } = this.#options
-    const writing = audit.append({ organizationId, time, event }).catch((error: unknown) => {
+    const entry = create(AuditEntrySchema, { organizationId, time, event })
+    const writing = audit.append(entry).catch((error: unknown) => {
       logger.warn({ err: error, organizationId }, 'A refused exchange is missing from the audit log')
     })
     this.#writing.add(writing)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
+import type { IssuerSettings, Organization, PolicySettings } from '#gen/portico/identity/v1/federation_pb.js'
 import {
   type ApiKey,
   KeyTerms_ResponsesDialect as Dialect,
@@ -7,10 +7,7 @@ import {
   KeyTerms_Reset as Reset,
 } from '#gen/portico/identity/v1/identity_pb.js'
 import { kindName, NO_TERMS } from '#services/identity/domain/api-key.ts'
-import type { AuditEntry, AuditedResource, By } from '#services/identity/domain/audit.ts'
-import type { IssuerSettings, KeySource } from '#services/identity/domain/issuer.ts'
 import { PLAN_NAMES } from '#services/identity/domain/organization.ts'
-import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
@@ -57,42 +54,28 @@ export function organizationSnapshot({ name, plan }: Pick<Organization, 'name' |
 }
 
 /** An issuer as shown in the audit log: all of its settings. */
-export function issuerSnapshot(issuer: IssuerSettings): JsonObject {
-  const { name, url, keySource, singleUse, maxAgeSeconds = null } = issuer
-  return { name, issuer_url: url, ...sourceSnapshot(keySource), single_use: singleUse, max_age_seconds: maxAgeSeconds }
+export function issuerSnapshot({ name, issuerUrl, keySource, singleUse, maxAgeSeconds }: IssuerSettings): JsonObject {
+  const rest = { single_use: singleUse, max_age_seconds: maxAgeSeconds ?? null }
+  return { name, issuer_url: issuerUrl, ...sourceSnapshot(keySource), ...rest }
+}
+
+/** A key set may be long, so the log contains its digest. */
+function sourceSnapshot(source: IssuerSettings['keySource']): JsonObject {
+  if (source.case === 'jwks') return { jwks_sha256: hash('sha256', source.value, 'hex') }
+  return source.case === 'jwksUrl' ? { jwks_url: source.value } : { discovery: true }
 }
 
 /** A policy as shown in the audit log: all of its settings. */
 export function policySnapshot(policy: PolicySettings): JsonObject {
-  const { name, issuerId, subject = null, audience, condition = null, target, enabled, checks } = policy
+  const { name, issuerId, subject = null, audience, condition = null, keyId, enabled, checks } = policy
   return {
     name,
     issuer_id: issuerId,
     subject,
     audience,
     condition,
-    key_id: target.keyId,
+    key_id: keyId,
     enabled,
-    checks: { scope: checks.scope ?? null, token_type: checks.tokenType ?? null },
+    checks: { scope: checks?.scope ?? null, token_type: checks?.tokenType ?? null },
   }
-}
-
-/** The entry of a change. A state is undefined if the resource did not exist before, or no longer does. */
-export function changeEntry(change: {
-  readonly organizationId: string
-  readonly by: By
-  readonly resource: AuditedResource
-  readonly resourceId: string
-  readonly before?: JsonObject | undefined
-  readonly after?: JsonObject | undefined
-}): AuditEntry {
-  const { organizationId, by, resource, resourceId, before, after } = change
-  const event = { type: 'changed', actorKeyId: by.actorKeyId, resource, resourceId, before, after } as const
-  return { organizationId, time: by.time, event }
-}
-
-/** A key set may be long, so the log contains its digest. */
-function sourceSnapshot(source: KeySource): JsonObject {
-  if (source.kind === 'discovery') return { discovery: true }
-  return source.kind === 'url' ? { jwks_url: source.url } : { jwks_sha256: hash('sha256', source.jwks, 'hex') }
 }
