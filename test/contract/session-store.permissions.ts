@@ -21,7 +21,7 @@ export function permissionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     const [event] = await eventsOf(store, 1, () => store.requestPermission(lease, request('per_b')))
     assert.deepEqual(event?.data, { type: 'permission-asked', request: request('per_b') })
-    const second = request('per_a', { timeCreated: request('').timeCreated + 1 })
+    const second = request('per_a', { createTime: request('').createTime + 1 })
     await store.requestPermission(lease, second)
     assert.deepEqual(await store.listPermissionRequests(W), [request('per_b'), second])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_b'), second])
@@ -33,20 +33,20 @@ export function permissionCases(test: StoreTest): void {
   test('all requests that wait are found in batches, oldest first, however many there are', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    const { timeCreated } = request('')
+    const { createTime } = request('')
     // Most of them at the same time.
-    const all = Array.from({ length: 600 }, (_, i) => request(`per_${i}`, { timeCreated: timeCreated + (i % 2) }))
+    const all = Array.from({ length: 600 }, (_, i) => request(`per_${i}`, { createTime: createTime + (i % 2) }))
     await Promise.all(all.map((each) => store.requestPermission(lease, each)))
     await store.replyPermission(W, 'ses_1', 'per_300', once)
     const found = (await Array.fromAsync(store.waitingRequests(W))).flat()
     assert.deepEqual(
-      found.map(({ id }) => id).sort(),
+      found.map(({ requestId }) => requestId).sort(),
       all
-        .map(({ id }) => id)
+        .map(({ requestId }) => requestId)
         .filter((id) => id !== 'per_300')
         .sort(),
     )
-    assert.ok(found.every((each, i) => i === 0 || each.timeCreated >= (found[i - 1]?.timeCreated ?? 0)))
+    assert.ok(found.every((each, i) => i === 0 || each.createTime >= (found[i - 1]?.createTime ?? 0)))
     assert.deepEqual((await Array.fromAsync(store.waitingRequests(OTHER))).flat(), [])
   })
 
@@ -130,7 +130,7 @@ export function permissionCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await store.requestPermission(lease, request('per_1'))
-    await store.requestPermission(lease, request('per_2', { timeExpires: clock.now() + 10 }))
+    await store.requestPermission(lease, request('per_2', { expireTime: clock.now() + 10 }))
     assert.equal(await store.sessionOfRequest(W, 'per_1'), 'ses_1')
     assert.equal(await store.sessionOfRequest(W, 'per_2'), 'ses_1')
     assert.equal(await store.sessionOfRequest(W, 'per_9'), undefined)
@@ -214,7 +214,7 @@ export function permissionCases(test: StoreTest): void {
   test('an expired request has no answer until it is closed, is not listed, and can no longer be answered', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    await store.requestPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    await store.requestPermission(lease, request('per_1', { expireTime: clock.now() + 10 }))
     clock.advance(10)
     assert.deepEqual(await store.listPermissionRequests(W), [])
     assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
@@ -230,7 +230,7 @@ export function permissionCases(test: StoreTest): void {
   test('an answer in time is read and kept when the time is over', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    await store.requestPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    await store.requestPermission(lease, request('per_1', { expireTime: clock.now() + 10 }))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     clock.advance(10)
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)

@@ -6,10 +6,13 @@ import {
   type AssistantTool,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type PermissionRequest,
+  PermissionRequestSchema,
+  SessionLocationSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, Message, StoredMessage, SyntheticText } from '#services/session/domain/message.ts'
-import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
@@ -171,19 +174,19 @@ export function callIn(part: AssistantPart | undefined): AssistantTool {
   return part.part.value
 }
 
-export function request(id: string, changes: Partial<PermissionRequest> = {}): PermissionRequest {
-  return {
-    id,
+export function request(requestId: string, changes: Partial<PermissionRequest> = {}): PermissionRequest {
+  return create(PermissionRequestSchema, {
+    requestId,
     sessionId: 'ses_1',
     action: 'edit',
     resources: ['src/a.ts'],
     savePatterns: ['src/*', 'test/*'],
     messageId: 'msg_step',
     callId: 'call_1',
-    timeCreated: 1_800_000_000_000,
-    timeExpires: 1_800_000_060_000,
+    createTime: 1_800_000_000_000,
+    expireTime: 1_800_000_060_000,
     ...changes,
-  }
+  })
 }
 
 /** The session, which must exist. */

@@ -1,5 +1,6 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
@@ -18,11 +19,7 @@ import type {
 } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, CompactionMessage, StoredMessage } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
-import type {
-  PermissionAnswer,
-  PermissionReply,
-  PermissionRequest,
-} from '#services/session/domain/permission/permission.ts'
+import type { PermissionAnswer, PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'

@@ -74,7 +74,7 @@ export function settleAborted(
     for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
   }
   for (const { request, answer } of requests) {
-    if (answer === undefined) closeRequest(revision, request.id, 'reject')
+    if (answer === undefined) closeRequest(revision, request.requestId, 'reject')
   }
   const parts = keep ? [] : unfinished.flatMap((step) => (step.type === 'assistant' ? step.parts : []))
   return { kept, abandoned: callsOf(parts).flatMap((call) => delegationOf(call) ?? []) }

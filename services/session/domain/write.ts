@@ -1,9 +1,10 @@
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
-import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
+import type { PermissionAnswer, PermissionRule } from './permission/permission.ts'
 import type { Activity } from './stats/activity.ts'
 
 /** One record that a use case writes besides the session's own. */

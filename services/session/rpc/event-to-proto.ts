@@ -21,7 +21,6 @@ import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
 import { itemToProto, syntheticToProto } from './message-to-proto.ts'
-import { permissionRequestToProto } from './permissions.ts'
 import { forkToProto, rulesToProto, sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -89,7 +88,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'executionEnded', value }
     }
     case 'permission-asked':
-      return { case: 'permissionAsked', value: { request: permissionRequestToProto(data.request) } }
+      return { case: 'permissionAsked', value: { request: data.request } }
     case 'permission-replied':
       return { case: 'permissionReplied', value: { requestId: data.requestId, reply: replies.toProto(data.reply) } }
     case 'session-renamed':

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { PermissionReply, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  PermissionReply,
+  type PermissionRequest,
+  PermissionRequestSchema,
+  SessionLocationSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
-import type { PermissionRequest } from '../domain/permission/permission.ts'
 import type { AcquiredLease } from '../ports/lease.ts'
 
 const sessionId = 'ses_a'
@@ -23,11 +27,11 @@ async function asking(connect: Connect): Promise<{ service: SessionRpc; lease: A
 }
 
 /** A request that waits for a second. */
-function requestOf(id: string, timeCreated: number): PermissionRequest {
-  return {
-    ...{ id, sessionId, action: 'bash', resources: [id], savePatterns: ['ls *'] },
-    ...{ messageId: 'msg_2', callId: `call_${id}`, timeCreated, timeExpires: timeCreated + 1_000 },
-  }
+function requestOf(requestId: string, createTime: number): PermissionRequest {
+  return create(PermissionRequestSchema, {
+    ...{ requestId, sessionId, action: 'bash', resources: [requestId], savePatterns: ['ls *'] },
+    ...{ messageId: 'msg_2', callId: `call_${requestId}`, createTime, expireTime: createTime + 1_000 },
+  })
 }
 
 /** Creates `ses_child` below `ses_root`, and acquires the lease of its run. */

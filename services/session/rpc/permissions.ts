@@ -1,17 +1,14 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { PermissionRequestSchema, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import { ReplyPermissionRequestRequestSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import type { PermissionReply, PermissionRequest } from '../domain/permission/permission.ts'
+import type { PermissionReply } from '../domain/permission/permission.ts'
 import { answerRequest, rejectForReload, waitingRequest } from '../domain/permission/permission-answers.ts'
-import type { SessionStore } from '../ports/session-store.ts'
-import { sessionNotFound } from '../ports/session-store.ts'
+import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { replies } from './enums.ts'
 import { peerCallOf } from './peer-call.ts'
@@ -35,7 +32,7 @@ export function permissionHandlers(dependencies: SessionDependencies) {
       const { workspaceId } = principalOf(context)
       if (sessionId === undefined) {
         const waiting = await store.listPermissionRequests(workspaceId)
-        return { requests: waiting.map(permissionRequestToProto) }
+        return { requests: [...waiting] }
       }
       if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
       const own = await store.listPermissionRequests(workspaceId, sessionId)
@@ -45,8 +42,8 @@ export function permissionHandlers(dependencies: SessionDependencies) {
         requests.push(request)
         if (++below === MOST_LISTED) break
       }
-      requests.sort((a, b) => a.timeCreated - b.timeCreated)
-      return { requests: requests.slice(0, MOST_LISTED).map(permissionRequestToProto) }
+      requests.sort((a, b) => a.createTime - b.createTime)
+      return { requests: requests.slice(0, MOST_LISTED) }
     },
     /** Gets a permission request that waits for an answer, in the session or below it. */
     async getPermissionRequest({ sessionId, requestId }, context) {
@@ -61,7 +58,7 @@ export function permissionHandlers(dependencies: SessionDependencies) {
       const below = own === undefined ? await sessionBelow(store, workspaceId, sessionId, requestId) : undefined
       const request = below === undefined ? own : await unlessRemoved(requestIn(below))
       if (request === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
-      return { request: permissionRequestToProto(request) }
+      return { request }
     },
     /**
      * Replies to a permission request of the session or one below it; the drain that requested it observes the answer.
@@ -93,8 +90,7 @@ export function permissionHandlers(dependencies: SessionDependencies) {
     /** Lists the saved approvals. */
     async listSavedApprovals({ projectId }, context) {
       const { workspaceId } = principalOf(context)
-      const approvals = await store.listApprovals(workspaceId, projectId)
-      return { approvals: approvals.map(({ id, ...approval }) => ({ approvalId: id, ...approval })) }
+      return { approvals: [...(await store.listApprovals(workspaceId, projectId))] }
     },
     /** Deletes an approval: from the next tool call on, only the rules judge what it allowed. */
     async deleteSavedApproval({ approvalId }, context) {
@@ -142,7 +138,7 @@ async function rejectOf(
   signal: AbortSignal,
 ): Promise<void> {
   using _ = await places.take(signal)
-  const ids = new Set(requests.map(({ id }) => id))
+  const ids = new Set(requests.map(({ requestId }) => requestId))
   const rejecting = store.revise(
     { workspace, sessionId },
     (reads) => reads.waitingRequests(),
@@ -207,19 +203,4 @@ function unlessRemoved<T>(done: Promise<T>): Promise<T | undefined> {
     if (error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND') return undefined
     throw error
   })
-}
-
-/** A permission request as other services see it. */
-export function permissionRequestToProto(request: PermissionRequest): MessageInitShape<typeof PermissionRequestSchema> {
-  return {
-    requestId: request.id,
-    sessionId: request.sessionId,
-    action: request.action,
-    resources: [...request.resources],
-    savePatterns: [...request.savePatterns],
-    messageId: request.messageId,
-    callId: request.callId,
-    createTime: timestampFromMs(request.timeCreated),
-    expireTime: timestampFromMs(request.timeExpires),
-  }
 }

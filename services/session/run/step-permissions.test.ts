@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { PermissionAnswer, PermissionRequest } from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import type { RunContext } from './run-context.ts'
 import { SessionWatchers } from './session-watchers.ts'
@@ -36,7 +37,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
   const run = {
     owned: {
       requestPermission: (request: PermissionRequest) =>
-        call(() => requests.set(request.id, { request, answer: undefined })),
+        call(() => requests.set(request.requestId, { request, answer: undefined })),
       permissionAnswer: (id: string) => call(() => requests.get(id)?.answer),
       closePermission: (id: string, reply: PermissionAnswer['reply']) => call(() => close(id, reply)),
       waitingRequests: () =>

@@ -1,7 +1,9 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Places } from '#shared/places.ts'
 import type { PermissionNeed } from '../domain/agent.ts'
-import type { PermissionAnswer, PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
+import type { PermissionAnswer, PermissionRule } from '../domain/permission/permission.ts'
 import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
 import { structuredError } from '../domain/structured-error.ts'
@@ -62,7 +64,8 @@ export class StepPermissions {
     for (const { access, judgement } of judged) {
       if (judgement.effect === 'allow') continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
-      const what = { callId, savePatterns, action: access.action, resources: access.resources }
+      const { action, resources } = access
+      const what = { callId, savePatterns: [...savePatterns], action, resources: [...resources] }
       const saved = await this.#inTurn(signal, () => this.#approvals())
       const refused = isSaved(saved) ? undefined : await this.#requestPermission(what, isSaved, signal)
       if (refused !== undefined) return refused
@@ -77,22 +80,22 @@ export class StepPermissions {
   }
 
   async #requestPermission(
-    what: Pick<PermissionRequest, 'callId' | 'savePatterns' | 'action' | 'resources'>,
+    what: MessageInitShape<typeof PermissionRequestSchema>,
     isSaved: (approvals: readonly PermissionRule[]) => boolean,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
     const { owned, clock, newId, session, slot, tenure, permissionTimeoutMs } = this.#run
     const request = await this.#inTurn(signal, async () => {
       const now = clock.now()
-      const request: PermissionRequest = {
-        id: newId('per'),
+      const request = create(PermissionRequestSchema, {
+        ...what,
+        requestId: newId('per'),
         sessionId: session.id,
         messageId: this.#messageId,
         fence: tenure.lease.fence,
-        ...what,
-        timeCreated: now,
-        timeExpires: now + permissionTimeoutMs,
-      }
+        createTime: now,
+        expireTime: now + permissionTimeoutMs,
+      })
       this.#requested.add(request.callId)
       await owned.requestPermission(request)
       return request
@@ -103,13 +106,13 @@ export class StepPermissions {
 
   /** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
   async #waitForAnswer(
-    { id, timeCreated, timeExpires }: PermissionRequest,
+    { requestId: id, createTime, expireTime }: PermissionRequest,
     isSaved: (approvals: readonly PermissionRule[]) => boolean,
     signal: AbortSignal,
   ): Promise<PermissionAnswer | undefined> {
     const { owned, tenure } = this.#run
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeExpires - timeCreated)
+    const timer = setTimeout(() => late.abort(), expireTime - createTime)
     const either = AbortSignal.any([signal, late.signal])
     try {
       return await this.#seen.until(tenure.lease, either, ({ waiting, approvals }) => {

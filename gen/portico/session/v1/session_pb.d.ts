@@ -741,16 +741,25 @@ export declare type PermissionRequest = Message<"portico.session.v1.PermissionRe
   callId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * Milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 8;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * When it is rejected, unless somebody has replied.
+   * When it is rejected, unless somebody has replied; milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 9;
+   * @generated from field: double expire_time = 9;
    */
-  expireTime?: Timestamp | undefined;
+  expireTime: number;
+
+  /**
+   * Of the lease under which permission was requested; absent: of the newest one.
+   *
+   * @generated from field: optional double fence = 10;
+   */
+  fence?: number | undefined;
 };
 
 /**

@@ -1,11 +1,8 @@
-import type {
-  PermissionRequest,
-  PermissionRule,
-  SavedApproval,
-} from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { MOST_APPROVALS } from '../common/session-lists.ts'
-import { toRequests } from '../tables/permissions.ts'
+import { toApproval, toRequests } from '../tables/permissions.ts'
 import { type Collections, keyOf } from './collections.ts'
 
 /** See SessionLists. */
@@ -65,7 +62,7 @@ export async function listApprovals(
   const filter = { workspace, ...(projectId === undefined ? {} : { projectId }) }
   const sort = { projectId: 1, action: 1, pattern: 1 } as const
   const cursor = approvals.find(filter, { sort, limit: MOST_APPROVALS, maxTimeMS: MAX_TIME_MS })
-  return (await cursor.toArray()).map(({ id, projectId, action, pattern }) => ({ id, projectId, action, pattern }))
+  return (await cursor.toArray()).map(toApproval)
 }
 
 export async function deleteApproval({ approvals }: Collections, workspace: string, approvalId: string): Promise<void> {

@@ -1,11 +1,19 @@
 import type { ClientSession, Document, Filter } from 'mongodb'
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
-import type { AdmissionReads, Delivery, KnownItem, TakenId } from '#services/session/domain/inbox.ts'
-import { MOST_INBOX_ITEMS, type WaitingInput, type WaitingInputs } from '#services/session/domain/inbox.ts'
+import {
+  type AdmissionReads,
+  type Delivery,
+  type KnownItem,
+  MOST_INBOX_ITEMS,
+  type TakenId,
+  type WaitingInput,
+  type WaitingInputs,
+} from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
+import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'

@@ -1,13 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type {
-  PermissionRequest,
-  PermissionRule,
-  SavedApproval,
-} from '#services/session/domain/permission/permission.ts'
+import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { selectAll } from '#shared/stores/sqlite-table.ts'
 import { MOST_APPROVALS } from '../common/session-lists.ts'
-import { requests, toRequests } from '../tables/permissions.ts'
+import { approvals, requests, toApproval, toRequests } from '../tables/permissions.ts'
 
 /** See SessionLists. */
 export function sessionOfRequest(file: SqliteFile, workspace: string, id: string, now: number): string | undefined {
@@ -59,9 +56,9 @@ export function savedApprovals(file: SqliteFile, workspace: string, projectId: s
 
 export function listApprovals(file: SqliteFile, workspace: string, projectId: string | undefined): SavedApproval[] {
   const project = projectId === undefined ? [] : [projectId]
-  const sql = `SELECT id, projectId, action, pattern FROM approvals WHERE workspace = ?
-    ${project.length === 0 ? '' : 'AND projectId = ?'} ORDER BY projectId, action, pattern LIMIT ?`
-  return file.statement(sql).all(workspace, ...project, MOST_APPROVALS) as unknown as SavedApproval[]
+  const saved = `FROM approvals WHERE workspace = ? ${project.length === 0 ? '' : 'AND projectId = ?'}
+    ORDER BY projectId, action, pattern LIMIT ?`
+  return selectAll(file, approvals.columns, saved, workspace, ...project, MOST_APPROVALS).map(toApproval)
 }
 
 export async function deleteApproval(file: SqliteFile, workspace: string, approvalId: string): Promise<void> {

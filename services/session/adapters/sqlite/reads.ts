@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
@@ -12,7 +13,7 @@ import {
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
+import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'

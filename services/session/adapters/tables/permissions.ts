@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import type {
-  KnownRequest,
-  PermissionReply,
-  PermissionRequest,
-} from '#services/session/domain/permission/permission.ts'
+import { create, fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import {
+  type PermissionRequest,
+  PermissionRequestSchema,
+  type SavedApproval,
+  SavedApprovalSchema,
+} from '#gen/portico/session/v1/session_pb.js'
+import type { KnownRequest, PermissionReply } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { isObject } from '#shared/json.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 
 const only = (condition: object) => ({ partialFilterExpression: condition })
@@ -22,7 +24,7 @@ export const requests = defineTable({
     message: text(),
     timeCreated: integer(),
     timeExpires: integer(),
-    /** JSON. */
+    /** A PermissionRequest as JSON. */
     data: text(),
   },
   sqlite: {
@@ -72,14 +74,14 @@ export function requestRecord(workspace: string, write: WriteOf<'request'>): Req
   const { request } = write
   return {
     workspace,
-    id: request.id,
+    id: request.requestId,
     sessionId: request.sessionId,
     seq: write.seq,
-    data: JSON.stringify(request),
+    data: toJsonString(PermissionRequestSchema, request),
     reply: null,
     message: '',
-    timeCreated: request.timeCreated,
-    timeExpires: request.timeExpires,
+    timeCreated: request.createTime,
+    timeExpires: request.expireTime,
   }
 }
 
@@ -91,10 +93,8 @@ export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>
   return { workspace, id: `apr_${digest.slice(0, 32)}`, projectId, action, pattern }
 }
 
-function toRequest(record: RequestRecord): PermissionRequest {
-  const request: unknown = JSON.parse(record.data)
-  if (!isObject(request)) throw new SyntaxError('A permission request must be an object')
-  return request as unknown as PermissionRequest
+export function toApproval({ id: approvalId, projectId, action, pattern }: ApprovalRecord): SavedApproval {
+  return create(SavedApprovalSchema, { approvalId, projectId, action, pattern })
 }
 
 /**
@@ -117,5 +117,6 @@ export function toRequests(records: readonly RequestRecord[]): PermissionRequest
 
 export function toKnownRequest(record: RequestRecord): KnownRequest {
   const { reply, message } = record
-  return { request: toRequest(record), answer: reply === null ? undefined : { reply, message } }
+  const request = fromJsonString(PermissionRequestSchema, record.data)
+  return { request, answer: reply === null ? undefined : { reply, message } }
 }

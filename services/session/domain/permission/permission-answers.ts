@@ -1,7 +1,8 @@
+import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { parkInputs } from '../inbox/wake.ts'
 import type { Revision } from '../revision.ts'
 import { isLeaseLive } from '../session-state.ts'
-import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
+import type { KnownRequest, PermissionAnswer, PermissionReply } from './permission.ts'
 import { RELOADED } from './refusals.ts'
 
 /** Writes a request that waits. */
@@ -13,7 +14,7 @@ export function requestPermission(revision: Revision, request: PermissionRequest
 /** The request, if it waits: nobody has answered it, and it has not expired. */
 export function waitingRequest(known: KnownRequest | undefined, now: number): PermissionRequest | undefined {
   if (known === undefined || known.answer !== undefined) return undefined
-  return known.request.timeExpires > now ? known.request : undefined
+  return known.request.expireTime > now ? known.request : undefined
 }
 
 /** Ends a waiting request. */
@@ -28,7 +29,8 @@ export function rejectForReload(
   waiting: readonly PermissionRequest[],
   ids: ReadonlySet<string>,
 ): void {
-  for (const { id } of waiting) if (ids.has(id)) closeRequest(revision, id, 'reject', RELOADED.message)
+  for (const { requestId } of waiting)
+    if (ids.has(requestId)) closeRequest(revision, requestId, 'reject', RELOADED.message)
 }
 
 /**
@@ -44,8 +46,8 @@ export function answerRequest(
   answer: PermissionAnswer,
 ): boolean {
   const { state, now, leaseNow } = revision
-  const open = waiting.filter(({ timeExpires, fence = state.fence }) => timeExpires > now && fence === state.fence)
-  const request = open.find(({ id }) => id === requestId)
+  const open = waiting.filter(({ expireTime, fence = state.fence }) => expireTime > now && fence === state.fence)
+  const request = open.find((each) => each.requestId === requestId)
   if (request === undefined || !isLeaseLive(state, leaseNow)) return false
   closeRequest(revision, requestId, answer.reply, answer.message)
   if (answer.reply === 'always') {
@@ -55,7 +57,9 @@ export function answerRequest(
     }
   }
   if (answer.reply === 'reject') {
-    for (const { id } of open) if (id !== requestId) closeRequest(revision, id, 'reject', answer.message)
+    for (const other of open) {
+      if (other !== request) closeRequest(revision, other.requestId, 'reject', answer.message)
+    }
     if (answer.message === '') parkInputs(revision)
   }
   return true
