@@ -8,7 +8,6 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { memberName } from '../generation/public-field.ts'
 import type { JsonOf } from '../kinds.ts'
-import { fromSetTime } from '../records/time.ts'
 import { fromCost } from '../records/usage.ts'
 import type { activityItem, generationRecord } from './schemas.ts'
 
@@ -27,7 +26,7 @@ const finishes = enumTable<Exclude<Record['finish_reason'], 'error' | null>, Fin
   content_filter: FinishReason.CONTENT_FILTER,
 })
 
-export function fromGenerationRecord(record: GenerationRecord | undefined, workspaceId: string): Record {
+export function fromGenerationRecord(record: GenerationRecord | undefined): Record {
   if (record === undefined) throw new Error('The inference service returned no generation')
   const { providerId, modelId, usage, attribution, createTime, finishTime, firstPartMs } = record
   const status = statuses.fromProto(record.status) ?? 'aborted'
@@ -35,7 +34,7 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
   const tokens = (count: bigint | undefined) => (count === undefined ? null : Number(count))
   return {
     id: record.requestId,
-    created_at: new Date(fromSetTime(createTime)).toISOString(),
+    created_at: new Date(createTime).toISOString(),
     status,
     error: record.error ?? null,
     model: `${providerId}/${modelId}`,
@@ -56,8 +55,8 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
     total_cost: cost,
     usage: cost,
     cost_known: record.costKnown,
-    latency: tokens(firstPartMs),
-    generation_time: Math.max(0, fromSetTime(finishTime) - fromSetTime(createTime)),
+    latency: firstPartMs ?? null,
+    generation_time: Math.max(0, (finishTime ?? createTime) - createTime),
     service_tier: record.serviceTier ?? null,
     session_id: record.sessionId ?? null,
     external_user: record.user ?? null,
@@ -68,8 +67,8 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
     metadata: record.metadata,
     not_applied: [...new Set(record.leftOut.map((field) => memberName(record.origin, field)))],
     preset_id: record.preset?.presetId ?? null,
-    api_key_id: record.apiKeyId ?? null,
-    workspace_id: workspaceUuid(workspaceId),
+    api_key_id: record.apiKeyId || null,
+    workspace_id: workspaceUuid(record.workspaceId),
     api_type: 'completions',
     data_region: 'global',
     is_byok: false,
@@ -98,18 +97,17 @@ const NOTHING = {
 
 /** `grouped`: the sums are also grouped by the value of some metadata. */
 export function fromActivity(activity: Activity, grouped: boolean): JsonOf<typeof activityItem> {
-  const { date, providerId, modelId, metadataValue, sum } = activity
+  const { date, providerId, modelId, metadataValue, requestCount, usage, costNanos } = activity
   const model = `${providerId}/${modelId}`
-  const usage = sum?.usage
   return {
     date,
     model,
     model_permaslug: model,
     endpoint_id: model,
     provider_name: providerId,
-    usage: fromCost(sum?.costNanos ?? 0n),
+    usage: fromCost(costNanos),
     byok_usage_inference: 0,
-    requests: Number(sum?.requestCount ?? 0n),
+    requests: requestCount,
     prompt_tokens: Number(usage?.inputTokens ?? 0n),
     completion_tokens: Number(usage?.outputTokens ?? 0n),
     reasoning_tokens: Number(usage?.reasoningTokens ?? 0n),

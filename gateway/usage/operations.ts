@@ -15,9 +15,7 @@ export const getGeneration = operation({
   answer: z.strictObject({ data: generationRecord }),
   errors: ['GENERATION_NOT_FOUND', 'REQUEST_INVALID'],
   handle: ({ usage }, { query, call }) => usage.getGeneration({ requestId: query.id }, call.options()),
-  present: ({ generation }, { call }) => ({
-    data: fromGenerationRecord(generation, call.requirePrincipal().workspaceId),
-  }),
+  present: ({ generation }) => ({ data: fromGenerationRecord(generation) }),
   publicField: () => 'id',
 })
 

@@ -12,12 +12,11 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { BundledPrices } from './adapters/genai-prices/bundled-prices.ts'
-import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/providers/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
+import { MONGO, SQLITE, SQLITE_PRESETS } from './adapters/schema.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
-import { PRESET_SCHEMA, SqlitePresetStore } from './adapters/sqlite/preset-store.ts'
-import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
+import { SqlitePresetStore } from './adapters/sqlite/preset-store.ts'
 import type { Config } from './config.ts'
 import { modelListOf } from './domain/model-list.ts'
 import type { Ledger } from './ports/ledger.ts'
@@ -33,7 +32,7 @@ export const services = [InferenceService, PresetService, UsageService] as const
 export const storeSchema: StoreSchema = {
   sqlite: [
     { file: 'inference.sqlite', exclusive: true, schema: SQLITE },
-    { file: 'presets.sqlite', exclusive: true, schema: PRESET_SCHEMA },
+    { file: 'presets.sqlite', exclusive: true, schema: SQLITE_PRESETS },
   ],
   mongo: MONGO,
 }

@@ -9,10 +9,7 @@ import { generationHandlers } from './rpc/generations.ts'
 import { modelHandlers } from './rpc/models.ts'
 import { fromStoredSettings, SettingsReader } from './rpc/preset-settings.ts'
 import { presetHandlers } from './rpc/presets.ts'
-import { getGeneration } from './rpc/usage/get-generation.ts'
-import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
-import { getWorkspaceUsage } from './rpc/usage/get-workspace-usage.ts'
-import { listActivity } from './rpc/usage/list-activity.ts'
+import { usageHandlers } from './rpc/usage.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
 /** What the handlers need. */
@@ -27,11 +24,6 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
   const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
   const inference = route(InferenceService, { ...generationHandlers(generations), ...modelHandlers(dependencies) })
   const presets = route(PresetService, presetHandlers(dependencies))
-  const usage = route(UsageService, {
-    getGeneration: getGeneration(dependencies),
-    listActivity: listActivity(dependencies),
-    getKeyUsage: getKeyUsage(dependencies),
-    getWorkspaceUsage: getWorkspaceUsage(dependencies),
-  })
+  const usage = route(UsageService, usageHandlers(dependencies))
   return { domain: 'inference', reasons, services: [inference, presets, usage] }
 }

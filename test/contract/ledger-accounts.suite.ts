@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { dayOf } from '#services/inference/domain/ledger/account.ts'
 import type { Admission } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
@@ -46,17 +47,17 @@ export function accountsSuite(
       { ...NO_TERMS, requestsPerMinute: 5 },
       { ...NO_TERMS, tokensPerMinute: 15n },
     ]) {
-      const workspace = `wrk_${Object.values(terms).join()}`
+      const workspaceId = `wrk_${Object.values(terms).join()}`
       const ids = Array.from({ length: 40 }, (_, i) => `req_${i}`)
-      const open = (requestId: string) => ledger.open({ ...opening, workspace, requestId }, maxCost, terms)
+      const open = (requestId: string) => ledger.open({ ...opening, workspaceId, requestId }, maxCost, terms)
       const admissions = await Promise.all(ids.map(open))
       const admitted = ids.filter((_, i) => admissions[i]?.admitted)
       assert.equal(admitted.length, 5)
-      const [key] = await ledger.accounts(workspace, ['key_1'])
+      const [key] = await ledger.accounts(workspaceId, ['key_1'])
       assert.deepEqual([key?.heldNanos, key?.heldRequests, key?.minuteRequests], [5n * HIGHEST, 5, 5])
-      for (const id of ids) assert.equal((await ledger.get(workspace, id)) !== undefined, admitted.includes(id))
-      await ledger.close(admitted.map((requestId) => ({ ...closing, workspace, requestId, costNanos: 1n })))
-      const after = [...(await ledger.accounts(workspace, ['key_1'])), await ledger.workspaceAccount(workspace)]
+      for (const id of ids) assert.equal((await ledger.get(workspaceId, id)) !== undefined, admitted.includes(id))
+      await ledger.close(admitted.map((requestId) => ({ ...closing, workspaceId, requestId, costNanos: 1n })))
+      const after = [...(await ledger.accounts(workspaceId, ['key_1'])), await ledger.workspaceAccount(workspaceId)]
       for (const { totalNanos, heldNanos, heldRequests } of after) {
         assert.deepEqual([totalNanos, heldNanos, heldRequests], [5n, 0n, 0])
       }
@@ -134,7 +135,7 @@ export function accountsSuite(
           const metadata: Record<string, string> = i % 2 === 0 ? { 'team.a"b': `t${i % 4}` } : {}
           await ledger.open({ ...opening, requestId, apiKeyId: keyOf(i), metadata }, maxCost, undefined)
           const end = { ...closing, requestId, apiKeyId: keyOf(i), costNanos: BigInt(i) }
-          await ledger.close([i % 5 === 0 ? { ...end, status: 'failed', usage: undefined } : end])
+          await ledger.close([i % 5 === 0 ? { ...end, status: Status.FAILED, usage: undefined } : end])
           await ledger.close([end])
         }),
       )
@@ -145,11 +146,11 @@ export function accountsSuite(
         [...[0, 1, 2].map((rest) => [sumOf(rest), sumOf(rest), 0]), [0n, 0n, 0]],
       )
       assert.equal((await ledger.workspaceAccount('wrk_1')).totalNanos, 1770n)
-      const query = { workspace: 'wrk_1', day: dayOf(clock.time), keyId: undefined, metadataKey: undefined }
+      const query = { workspaceId: 'wrk_1', day: dayOf(clock.time), keyId: undefined, metadataKey: undefined }
       const [all, ...none] = await ledger.activity(query)
       assert.deepEqual(none, [])
       assert.deepEqual([all?.providerId, all?.modelId, all?.metadataValue], ['openai', 'gpt', undefined])
-      assert.deepEqual([all?.requestCount, all?.costNanos, all?.usage.inputTokens], [60, 1770n, 48n * 9n])
+      assert.deepEqual([all?.requestCount, all?.costNanos, all?.usage?.inputTokens], [60, 1770n, 48n * 9n])
       const ofKey = await ledger.activity({ ...query, keyId: 'key_1' })
       assert.deepEqual([ofKey[0]?.requestCount, ofKey[0]?.costNanos], [20, sumOf(1)])
       const groups = await ledger.activity({ ...query, metadataKey: 'team.a"b' })

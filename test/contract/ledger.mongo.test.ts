@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Collection } from 'mongodb'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
@@ -18,7 +19,7 @@ async function makeStore() {
       await mongo.db.collection('inference_leases').updateMany({}, { $set: { expiresAt: new Date(0) } })
     },
     async forgetHolds(): Promise<void> {
-      const nothing = { holds: [], heldRequests: 0, heldNanos: 0, revision: 99 }
+      const nothing = { holds: [], heldRequests: 0, heldNanos: 0n, revision: 99 }
       await mongo.db.collection('inference_accounts').updateMany({}, { $set: nothing })
     },
     async [Symbol.asyncDispose]() {},
@@ -76,7 +77,7 @@ test('MongoDB: a row that is opened after its reservation was settled is closed,
   await store.forgetHolds()
   await ledger.settle()
   const row = await ledger.get('wrk_1', 'req_1')
-  assert.deepEqual([row?.status, row?.costNanos, row?.costKnown], ['aborted', 0n, true])
+  assert.deepEqual([row?.status, row?.costNanos, row?.costKnown], [Status.ABORTED, 0n, true])
   await ledger.open({ ...opening, requestId: 'req_2' }, maxCost, undefined)
 })
 
@@ -94,7 +95,7 @@ test('MongoDB: a new process counts others as dead only if they left, not if the
   const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
   await using ledger = await store.open(clock)
   const errors = async () => [(await ledger.get('wrk_1', 'req_1'))?.error, (await ledger.get('wrk_1', 'req_2'))?.error]
-  assert.deepEqual(await errors(), ['', 'PROCESS_LOST'])
+  assert.deepEqual(await errors(), [undefined, 'PROCESS_LOST'])
   clock.time += 9_000
   await ledger.settle()
   assert.deepEqual(await errors(), ['PROCESS_LOST', 'PROCESS_LOST'])
@@ -111,10 +112,10 @@ test('MongoDB: a process that stood still takes none for dead before all had tim
   await store.expireLeases()
   clock.time += 60_000
   await late.settle()
-  assert.equal((await late.get('wrk_1', 'req_1'))?.status, 'open')
+  assert.equal((await late.get('wrk_1', 'req_1'))?.status, Status.OPEN)
   clock.time += 8_999
   await late.settle()
-  assert.equal((await late.get('wrk_1', 'req_1'))?.status, 'open')
+  assert.equal((await late.get('wrk_1', 'req_1'))?.status, Status.OPEN)
   clock.time += 1
   await late.settle()
   assert.equal((await late.get('wrk_1', 'req_1'))?.error, 'PROCESS_LOST')
@@ -149,7 +150,7 @@ test('MongoDB: a row whose process ends while it closes it is settled with the o
   {
     await using leaving = await store.open(systemClock)
     await leaving.open(opening, maxCost, undefined)
-    await leaving.note([{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 1n }])
+    await leaving.note([{ workspaceId: 'wrk_1', requestId: 'req_1', outputTokens: 1n }])
     await leaving.announce([{ ...closing, usage: { ...(closing.usage ?? assert.fail()), outputTokens: 5n } }])
   }
   await using ledger = await store.open(systemClock)

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { type SQLInputValue, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
-import { WORKSPACE } from '#services/inference/adapters/sqlite/account-rows.ts'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import { LedgerFile } from '#services/inference/adapters/sqlite/ledger-file.ts'
-import { toCloseCall, toOpenCall } from '#services/inference/adapters/sqlite/ledger-rows.ts'
+import { WORKSPACE } from '#services/inference/adapters/tables/accounts.ts'
 import { systemClock } from '#shared/clock.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
@@ -42,7 +42,7 @@ test('SQLite: a failed write changes no account and none of the other writes', a
   )
   const [account] = await ledger.accounts('wrk_1', ['key_1'])
   assert.deepEqual([account?.totalNanos, account?.heldRequests, account?.heldNanos], [5n, 2, 46n])
-  assert.equal((await ledger.get('wrk_1', 'b'))?.status, 'open')
+  assert.equal((await ledger.get('wrk_1', 'b'))?.status, Status.OPEN)
 })
 
 test('SQLite: a close that fails while it reads accounts has changed none of them, and counts once when it is tried again', async (t) => {
@@ -52,7 +52,7 @@ test('SQLite: a close that fails while it reads accounts has changed none of the
   {
     await using file = new LedgerFile(path)
     for (const apiKeyId of keys) {
-      await file.open(toOpenCall({ ...opening, requestId: apiKeyId, apiKeyId }, maxCost, undefined, 1_000))
+      await file.open({ ...opening, requestId: `of ${apiKeyId}`, apiKeyId }, maxCost, undefined, 1_000)
     }
   }
   await using file = new LedgerFile(path)
@@ -65,14 +65,14 @@ test('SQLite: a close that fails while it reads accounts has changed none of the
       return Reflect.apply(get, this, values)
     },
   )
-  const calls = keys.map((apiKeyId) => toCloseCall({ ...closing, requestId: apiKeyId, apiKeyId, costNanos: 5n }, 1_000))
-  const outcomes = await Promise.allSettled([file.close(calls, 1_000), file.probe()])
+  const closings = keys.map((apiKeyId) => ({ ...closing, requestId: `of ${apiKeyId}`, apiKeyId, costNanos: 5n }))
+  const outcomes = await Promise.allSettled([file.close(closings, 1_000), file.probe()])
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['rejected', 'fulfilled'],
   )
   reading.mock.restore()
-  await file.close(calls, 1_000)
+  await file.close(closings, 1_000)
   const accounts = await file.accounts('wrk_1', [...keys, WORKSPACE])
   assert.deepEqual(
     accounts.map(({ totalNanos, heldRequests }) => [totalNanos, heldRequests]),
@@ -82,7 +82,7 @@ test('SQLite: a close that fails while it reads accounts has changed none of the
       [10n, 0],
     ],
   )
-  const [sum] = await file.activity({ workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined })
+  const [sum] = await file.activity({ workspaceId: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined })
   assert.deepEqual([sum?.requestCount, sum?.costNanos], [2, 10n])
 })
 
@@ -95,7 +95,7 @@ test('SQLite: rows are summed by their metadata piece by piece, none twice', asy
     ids.map((requestId, i) => ledger.open({ ...opening, requestId, metadata: metadataOf(i) }, maxCost, undefined)),
   )
   await ledger.close(ids.map((requestId) => ({ ...closing, requestId, costNanos: 2n })))
-  const query = { workspace: 'wrk_1', day: 0, keyId: 'key_1', metadataKey: 'team' }
+  const query = { workspaceId: 'wrk_1', day: 0, keyId: 'key_1', metadataKey: 'team' }
   const sums = (await ledger.activity(query)).map((sum) => [sum.metadataValue, sum.requestCount, sum.costNanos])
   assert.deepEqual(
     sums,
@@ -110,16 +110,13 @@ test('SQLite: when its thread ends another one goes on; open rows stay open, and
   process.on('worker', note)
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
-  const first = ledger.probe()
-  assert.equal(threads.length, 0)
   for (const requestId of ['req_1', 'uncalled', 'called']) {
     await ledger.open({ ...opening, requestId }, maxCost, undefined)
   }
-  await first
   const cut = ledger.probe()
   await threads[0]?.terminate()
   await assert.rejects(cut, StoreThreadEnded)
-  assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
+  assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, Status.OPEN)
   await ledger.close([closing])
   ledger.abandon('wrk_1', 'uncalled', false)
   ledger.abandon('wrk_1', 'called', true)

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { AttributionSchema, FinishReason, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  AppliedPresetSchema,
+  AttributionSchema,
+  FinishReason,
+  UsageSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  GenerationRecordSchema,
+  GenerationRecord_Status as Status,
+} from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
@@ -14,7 +23,7 @@ export interface LedgerStore extends AsyncDisposable {
 
 /** A request by a key. */
 export const opening: LedgerOpening = {
-  workspace: 'wrk_1',
+  workspaceId: 'wrk_1',
   requestId: 'req_1',
   apiKeyId: 'key_1',
   origin: 'responses',
@@ -24,7 +33,7 @@ export const opening: LedgerOpening = {
   user: 'someone',
   providerId: 'openai',
   modelId: 'gpt',
-  preset: { presetId: 'pre_1', slug: 'calm', version: 3 },
+  preset: create(AppliedPresetSchema, { presetId: 'pre_1', slug: 'calm', version: 3 }),
   attribution: create(AttributionSchema, {
     referer: 'https://example.com',
     title: 'A title',
@@ -35,10 +44,10 @@ export const opening: LedgerOpening = {
 }
 /** How it ends. */
 export const closing: LedgerClosing = {
-  workspace: 'wrk_1',
+  workspaceId: 'wrk_1',
   requestId: 'req_1',
   apiKeyId: 'key_1',
-  status: 'completed',
+  status: Status.COMPLETED,
   usage: create(UsageSchema, {
     inputTokens: 9n,
     outputTokens: 8n,
@@ -55,8 +64,14 @@ export const closing: LedgerClosing = {
   serviceTier: 'flex',
   leftOut: ['sampling.top_k'],
   firstPartMs: 12,
-  error: '',
 }
+/** Its row then. */
+const closedRecord = create(GenerationRecordSchema, {
+  ...opening,
+  ...closing,
+  createTime: 1_000,
+  finishTime: 2_500,
+})
 /** What it may cost: 3 nano-dollars for input, and 2 for each of 10 output tokens. */
 export const maxCost: MaxCost = {
   inputTokens: 3n,
@@ -83,30 +98,11 @@ export function ledgerSuite(
     await using ledger = await store.open(clock)
     assert.equal(await ledger.get('wrk_1', 'req_1'), undefined)
     await ledger.open(opening, maxCost, undefined)
-    const open = {
-      status: 'open',
-      usage: undefined,
-      costNanos: 0n,
-      costKnown: false,
-      finishReason: undefined,
-      rawReason: '',
-
-      serviceTier: '',
-      leftOut: [],
-      firstPartMs: undefined,
-      error: '',
-      startedAt: 1_000,
-      finishedAt: undefined,
-    }
-    assert.deepEqual(await ledger.get('wrk_1', 'req_1'), { ...opening, ...open })
+    const open = create(GenerationRecordSchema, { ...opening, status: Status.OPEN, createTime: 1_000 })
+    assert.deepEqual(await ledger.get('wrk_1', 'req_1'), open)
     clock.time = 2_500
     await ledger.close([closing])
-    assert.deepEqual(await ledger.get('wrk_1', 'req_1'), {
-      ...opening,
-      ...closing,
-      startedAt: 1_000,
-      finishedAt: 2_500,
-    })
+    assert.deepEqual(await ledger.get('wrk_1', 'req_1'), closedRecord)
   })
 
   rule('a request id is used once in a workspace, and belongs to it', async (store, clock) => {
@@ -121,9 +117,9 @@ export function ledgerSuite(
       ledger.open({ ...opening, modelId: 'other' }, maxCost, undefined),
       reasonOfRejection('REQUEST_DUPLICATE'),
     )
-    await ledger.open({ ...opening, workspace: 'wrk_2' }, maxCost, undefined)
-    assert.equal((await ledger.get('wrk_2', 'req_1'))?.status, 'open')
-    assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'completed')
+    await ledger.open({ ...opening, workspaceId: 'wrk_2' }, maxCost, undefined)
+    assert.equal((await ledger.get('wrk_2', 'req_1'))?.status, Status.OPEN)
+    assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, Status.COMPLETED)
   })
 
   rule('of many that begin one request at once, one does', async (store, clock) => {
@@ -144,7 +140,7 @@ export function ledgerSuite(
       const [first, used, twice, again, last] = opened.map(({ status }) => status)
       assert.deepEqual([first, used, last], ['fulfilled', 'rejected', 'fulfilled'])
       assert.deepEqual([twice, again].sort(), ['fulfilled', 'rejected'])
-      for (const requestId of ids) assert.equal((await ledger.get('wrk_1', requestId))?.status, 'open')
+      for (const requestId of ids) assert.equal((await ledger.get('wrk_1', requestId))?.status, Status.OPEN)
     },
   )
 
@@ -154,54 +150,53 @@ export function ledgerSuite(
     const failed = {
       ...closing,
       requestId: 'b',
-      status: 'failed',
+      status: Status.FAILED,
       usage: undefined,
       error: 'PROVIDER_TIMEOUT',
     } as const
     await ledger.close([{ ...closing, requestId: 'a' }, failed, { ...closing, requestId: 'unknown' }])
     const [a, b] = [await ledger.get('wrk_1', 'a'), await ledger.get('wrk_1', 'b')]
-    assert.deepEqual([a?.status, a?.usage, a?.error], ['completed', closing.usage, ''])
-    assert.deepEqual([b?.status, b?.usage, b?.error], ['failed', undefined, 'PROVIDER_TIMEOUT'])
+    assert.deepEqual([a?.status, a?.usage, a?.error], [Status.COMPLETED, closing.usage, undefined])
+    assert.deepEqual([b?.status, b?.usage, b?.error], [Status.FAILED, undefined, 'PROVIDER_TIMEOUT'])
   })
 
   rule('the first end counts, and a request that never began is no row', async (store, clock) => {
     await using ledger = await store.open(clock)
     await ledger.open(opening, maxCost, undefined)
-    await ledger.close([{ ...closing, status: 'aborted', usage: undefined, costNanos: 0n }])
+    await ledger.close([{ ...closing, status: Status.ABORTED, usage: undefined, costNanos: 0n }])
     await ledger.close([closing])
     const row = await ledger.get('wrk_1', 'req_1')
-    assert.deepEqual([row?.status, row?.usage, row?.costNanos], ['aborted', undefined, 0n])
+    assert.deepEqual([row?.status, row?.usage, row?.costNanos], [Status.ABORTED, undefined, 0n])
     await ledger.close([{ ...closing, requestId: 'req_2' }])
     assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
   })
 
   rule('the close of a row that counted as lost corrects the row and the sums, once', async (store, clock) => {
     await using ledger = await store.open(clock)
-    const query = { workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined }
+    const query = { workspaceId: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined }
     for (const requestId of ['req_1', 'req_2']) await ledger.open({ ...opening, requestId }, maxCost, undefined)
     ledger.abandon('wrk_1', 'req_1', true)
     await ledger.settle()
     const [lost] = await ledger.activity(query)
-    assert.deepEqual([lost?.requestCount, lost?.costNanos, lost?.usage.inputTokens], [1, 3n, 3n])
+    assert.deepEqual([lost?.requestCount, lost?.costNanos, lost?.usage?.inputTokens], [1, 3n, 3n])
     clock.time = 2_500
     await ledger.close([closing, { ...closing, requestId: 'req_2' }])
     await ledger.close([{ ...closing, costNanos: 1n }])
-    const row = await ledger.get('wrk_1', 'req_1')
-    assert.deepEqual(row, { ...opening, ...closing, startedAt: 1_000, finishedAt: 2_500 })
+    assert.deepEqual(await ledger.get('wrk_1', 'req_1'), closedRecord)
     const [account = assert.fail()] = await ledger.accounts('wrk_1', ['key_1'])
     for (const { totalNanos, dayNanos, heldNanos, heldRequests } of [account, await ledger.workspaceAccount('wrk_1')]) {
       const spent = 2n * closing.costNanos
       assert.deepEqual([totalNanos, dayNanos, heldNanos, heldRequests], [spent, spent, 0n, 0])
     }
     const [sum] = await ledger.activity(query)
-    assert.deepEqual([sum?.requestCount, sum?.costNanos, sum?.usage.inputTokens], [2, 2n * closing.costNanos, 18n])
+    assert.deepEqual([sum?.requestCount, sum?.costNanos, sum?.usage?.inputTokens], [2, 2n * closing.costNanos, 18n])
   })
 
   rule('a reported zero stays a zero, apart from no report', async (store, clock) => {
     await using ledger = await store.open(clock)
     await ledger.open(opening, maxCost, undefined)
     const usage = create(UsageSchema)
-    await ledger.close([{ ...closing, status: 'failed', usage, error: 'PROVIDER_TIMEOUT' }])
+    await ledger.close([{ ...closing, status: Status.FAILED, usage, error: 'PROVIDER_TIMEOUT' }])
     const row = await ledger.get('wrk_1', 'req_1')
     assert.deepEqual([row?.usage, row?.error], [usage, 'PROVIDER_TIMEOUT'])
   })
@@ -214,21 +209,21 @@ export function ledgerSuite(
         for (const requestId of ['req_1', 'req_2', 'req_3']) {
           await ledger.open({ ...opening, requestId }, maxCost, undefined)
         }
-        await ledger.note([{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 4n }])
+        await ledger.note([{ workspaceId: 'wrk_1', requestId: 'req_1', outputTokens: 4n }])
         await ledger.close([{ ...closing, requestId: 'req_2' }])
         await ledger.settle()
-        assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
+        assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, Status.OPEN)
       }
       clock.time = 5_000
       await using ledger = await store.open(clock)
       const rows = await Promise.all(['req_1', 'req_2', 'req_3'].map((requestId) => ledger.get('wrk_1', requestId)))
       const used = (outputTokens: bigint) => create(UsageSchema, { inputTokens: 3n, outputTokens, estimated: true })
       assert.deepEqual(
-        rows.map((row) => [row?.status, row?.error, row?.finishedAt, row?.usage, row?.costNanos]),
+        rows.map((row) => [row?.status, row?.error, row?.finishTime, row?.usage, row?.costNanos]),
         [
-          ['aborted', 'PROCESS_LOST', 5_000, used(4n), 11n],
-          ['completed', '', 1_000, closing.usage, closing.costNanos],
-          ['aborted', 'PROCESS_LOST', 5_000, used(0n), 3n],
+          [Status.ABORTED, 'PROCESS_LOST', 5_000, used(4n), 11n],
+          [Status.COMPLETED, undefined, 1_000, closing.usage, closing.costNanos],
+          [Status.ABORTED, 'PROCESS_LOST', 5_000, used(0n), 3n],
         ],
       )
       const [account] = await ledger.accounts('wrk_1', ['key_1'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MongoPresetStore } from '#services/inference/adapters/mongo/preset-store.ts'
-import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
+import { MONGO } from '#services/inference/adapters/schema.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { mongoUri, sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
@@ -15,7 +15,7 @@ presetStoreSuite(
   async () => {
     const mongo = await emptied()
     const other = await openMongo({ uri: mongoUri() ?? '', database: mongo.db.databaseName })
-    await prepareMongoSchema(mongo, SCHEMA)
+    await prepareMongoSchema(mongo, MONGO)
     return {
       stores: [new MongoPresetStore(mongo), new MongoPresetStore(other)],
       async setStatus(workspaceId, slug, status, statusUpdateTime) {
@@ -32,7 +32,7 @@ test('MongoDB: a write that does not get its turn in time is a conflict, and wri
   skip: skipWithoutMongo,
 }, async () => {
   const mongo = await emptied()
-  await prepareMongoSchema(mongo, SCHEMA)
+  await prepareMongoSchema(mongo, MONGO)
   const store = new MongoPresetStore(mongo)
   await store.createVersion('wrk_1', 'a', draft())
   const hasty: Mongo = Object.assign(Object.create(mongo), { limitMs: 300 })

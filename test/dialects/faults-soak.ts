@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { PORTICO_KEYS } from '#test/support/portico.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle } from '#test/support/product.ts'
@@ -123,8 +124,8 @@ try {
 }
 assert.equal(code, 0, 'the server did not end well')
 using ledger = new DatabaseSync(join(data.path, 'inference.sqlite'))
-const rows = ledger.prepare("SELECT count(*) AS rows, sum(status = 'open') AS open FROM ledger").get()
-const kept = ledger.prepare('SELECT sum(held_requests) AS requests, sum(held_nanos) AS nanos FROM accounts').get()
+const rows = ledger.prepare(`SELECT count(*) AS rows, sum(status = ${Status.OPEN}) AS open FROM ledger`).get()
+const kept = ledger.prepare('SELECT sum(heldRequests) AS requests, sum(heldNanos) AS nanos FROM accounts').get()
 process.stdout.write(`${JSON.stringify({ ...found, ...rows, held: { ...kept } })}\n`)
 assert.deepEqual([rows?.rows, rows?.open, kept?.requests, kept?.nanos], [asked, 0, 0, 0])
 assert.ok(Number(found.share) <= SHARE, 'what is held did not come back')

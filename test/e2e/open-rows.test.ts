@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
@@ -33,7 +34,7 @@ function rowsIn(directory: string): unknown[] {
 function runningIn(directory: string): unknown[] {
   using database = new DatabaseSync(join(directory, 'inference.sqlite'))
   return database
-    .prepare('SELECT held_requests, held_nanos FROM accounts')
+    .prepare('SELECT heldRequests, heldNanos FROM accounts')
     .all()
     .map((row) => Object.values(row))
 }
@@ -51,15 +52,15 @@ test('SQLite: a row that was open when its process was killed is settled at the 
   await waitFor('the request at the provider', () => provider.stub.seen.length === 1)
   await first.kill()
   assert.equal(await answer, 'cut')
-  const row = (status: string, error: string) => Object.assign(Object.create(null), { status, error })
-  assert.deepEqual(rowsIn(data.path), [row('open', '')])
+  const row = (status: Status, error: string | null) => Object.assign(Object.create(null), { status, error })
+  assert.deepEqual(rowsIn(data.path), [row(Status.OPEN, null)])
   assert.deepEqual(runningIn(data.path), [
     [1, 0],
     [1, 0],
   ])
   const second = await startSingle(setting)
   assert.equal(await second.stop(), 0)
-  assert.deepEqual(rowsIn(data.path), [row('aborted', 'PROCESS_LOST')])
+  assert.deepEqual(rowsIn(data.path), [row(Status.ABORTED, 'PROCESS_LOST')])
   assert.deepEqual(runningIn(data.path), [
     [0, 0],
     [0, 0],
@@ -87,13 +88,13 @@ test('MongoDB: a row that was open when its process was killed is settled by ano
   assert.equal(await answer, 'cut')
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
   await using ledger = await MongoLedger.open(mongo, systemClock)
-  assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
+  assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, Status.OPEN)
   const row = await waitUntil('the row is settled', async () => {
     await ledger.settle()
     const row = await ledger.get('wrk_1', 'req_1')
-    return row?.status === 'open' ? undefined : row
+    return row?.status === Status.OPEN ? undefined : row
   })
-  assert.deepEqual([row.status, row.error, row.usage?.estimated], ['aborted', 'PROCESS_LOST', true])
+  assert.deepEqual([row.status, row.error, row.usage?.estimated], [Status.ABORTED, 'PROCESS_LOST', true])
   const [account] = await ledger.accounts('wrk_1', [operator.apiKeyId])
   assert.deepEqual([account?.heldRequests, account?.heldNanos], [0, 0n])
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test from 'node:test'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { openPortico } from '#test/support/portico.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { ask, chatEnd, chunk, type Json, openWith, post } from '#test/support/responses.ts'
@@ -175,8 +176,8 @@ test('usage contains the cost in dollars, and the ledger has it under the id of 
     },
   })
   using ledger = new DatabaseSync(join(folder, 'inference.sqlite'))
-  const row = ledger.prepare('SELECT request_id, origin, status, cost_nanos FROM ledger').get()
-  const request_id = response.id.replace('resp_', 'gen-')
-  assert.deepEqual({ ...row }, { request_id, origin: 'responses', status: 'completed', cost_nanos: 1_500_000 })
+  const row = ledger.prepare('SELECT requestId, origin, status, costNanos FROM ledger').get()
+  const requestId = response.id.replace('resp_', 'gen-')
+  assert.deepEqual({ ...row }, { requestId, origin: 'responses', status: Status.COMPLETED, costNanos: 1_500_000 })
   await rm(folder, { recursive: true })
 })

@@ -16,14 +16,11 @@ if (log !== undefined && path.endsWith('inference.sqlite')) slowDown(log)
 function slowDown(log: string): void {
   let [opened, closed] = [0, 0]
   let commits = 0
-  const { run, get } = StatementSync.prototype
-  StatementSync.prototype.get = function (this: StatementSync, ...values: never[]) {
-    if (this.sourceSQL.startsWith('UPDATE ledger')) closed++
-    return Reflect.apply(get, this, values)
-  }
+  const { run } = StatementSync.prototype
   StatementSync.prototype.run = function (this: StatementSync, ...values: never[]) {
     const sql = this.sourceSQL
     if (sql.startsWith('INSERT INTO ledger')) opened++
+    if (sql.startsWith('UPDATE ledger SET status')) closed++
     if (sql !== 'COMMIT' || opened + closed === 0) return Reflect.apply(run, this, values)
     const rows = { opened, closed }
     opened = 0

@@ -6,9 +6,9 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import type { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService, type StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { type GenerationRecord, GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import type { Config } from '#services/inference/config.ts'
-import type { LedgerEntry } from '#services/inference/ports/ledger.ts'
 import { systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -53,13 +53,13 @@ function served(url: string): Partial<Config> {
 async function rowsOf({ directory, stop }: ConnectedInference, ...ids: string[]) {
   await stop()
   await using ledger = await SqliteLedger.open(`${directory}/inference.sqlite`, systemClock)
-  const rows: (Partial<LedgerEntry> | undefined)[] = []
+  const rows: (Partial<GenerationRecord> | undefined)[] = []
   for (const id of ids) {
     const row = await ledger.get('wrk_1', id)
     if (row === undefined) rows.push(row)
     else {
-      const { startedAt, finishedAt, firstPartMs: _, ...rest } = row
-      assert.ok(finishedAt !== undefined && finishedAt >= startedAt)
+      const { createTime, finishTime, firstPartMs: _, ...rest } = row
+      assert.ok(finishTime !== undefined && finishTime >= createTime)
       rows.push(rest)
     }
   }
@@ -146,18 +146,17 @@ forEachTransport((name, connect) => {
     assert.equal(stub.seen.length, 1)
     assert.deepEqual(plain(await rowsOf(service, 'req_1')), [
       {
-        workspace: 'wrk_1',
+        workspaceId: 'wrk_1',
         requestId: 'req_1',
         ...{
           apiKeyId: '',
           origin: 'responses',
           streamed: true,
           sessionId: 'ses_1',
-          user: '',
           providerId: 'p',
           modelId: 'gpt',
         },
-        ...{ preset: undefined, attribution: undefined, metadata: {}, status: 'completed', costNanos: 389n },
+        ...{ metadata: {}, status: Status.COMPLETED, costNanos: 389n },
         usage: { ...usage, estimated: false },
         ...{
           costKnown: true,
@@ -165,7 +164,6 @@ forEachTransport((name, connect) => {
           rawReason: 'stop',
           serviceTier: 'default',
           leftOut: [],
-          error: '',
         },
       },
     ])
@@ -192,7 +190,10 @@ forEachTransport((name, connect) => {
     const usage = { inputTokens: 7n, outputTokens: 1n, ...cache, estimated: true }
     const rows = await rowsOf(service, 'req_1', 'req_2')
     for (const row of rows) {
-      assert.deepEqual([row?.status, plain(row?.usage), row?.costNanos, row?.error], ['aborted', usage, 17n, ''])
+      assert.deepEqual(
+        [row?.status, plain(row?.usage), row?.costNanos, row?.error],
+        [Status.ABORTED, usage, 17n, undefined],
+      )
     }
   })
 
@@ -216,9 +217,9 @@ forEachTransport((name, connect) => {
     }
     assert.equal((await call('req_after', '/fail 500 after 2\nHello')).reason, 'PROVIDER_UNAVAILABLE')
     const [refused, after] = await rowsOf(service, 'req_402', 'req_after')
-    assert.deepEqual([refused?.status, refused?.error, refused?.usage], ['failed', 'PROVIDER_REFUSED', undefined])
+    assert.deepEqual([refused?.status, refused?.error, refused?.usage], [Status.FAILED, 'PROVIDER_REFUSED', undefined])
     // One token per 3 bytes of what came is more than the echo reported.
-    assert.deepEqual([after?.status, after?.usage?.outputTokens, after?.usage?.estimated], ['failed', 3n, true])
+    assert.deepEqual([after?.status, after?.usage?.outputTokens, after?.usage?.estimated], [Status.FAILED, 3n, true])
   })
 
   test(`${name}: a generation that takes too long is a timeout`, async () => {

@@ -1,4 +1,5 @@
 import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
@@ -18,42 +19,42 @@ async function* closing(
   { closer, keeper, ledger, clock, logger }: GenerationDependencies,
 ): AsyncGenerator<readonly GenerationEvent[]> {
   const { input, batches, meter, deadline } = generation
-  const { workspaceId: workspace } = input.principal
+  const { workspaceId } = input.principal
   const { requestId } = input.request
   const startedAt = clock.monotonic()
   // If the caller was gone before, the provider is not called.
   const wasCalled = !input.caller.aborted
   let firstPartMs: number | undefined
   let closed: Promise<void> | undefined
-  const end = (status: LedgerClosing['status'], error = ''): Promise<void> => {
+  const end = (status: LedgerClosing['status'], error?: string): Promise<void> => {
     if (closed !== undefined) return closed
     closed = Promise.resolve()
     try {
-      meter.breakOff(wasCalled && status === 'aborted')
+      meter.breakOff(wasCalled && status === Status.ABORTED)
       if (meter.implausible) noteImplausible(generation, logger)
       closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
     } catch (err) {
       logger.error({ err }, 'The usage of a request is unknown: its row is settled as lost')
-      ledger.abandon(workspace, requestId, wasCalled)
+      ledger.abandon(workspaceId, requestId, wasCalled)
     }
     return closed
   }
   using _ = deadline
-  using _row = keeper.keep({ workspace, requestId, meter })
+  using _row = keeper.keep({ workspaceId, requestId, meter })
   try {
     for await (const batch of batches) {
       const events = meter.take(batch)
       if (firstPartMs === undefined && meter.answers) firstPartMs = Math.round(clock.monotonic() - startedAt)
-      if (meter.finished) await end('completed')
+      if (meter.finished) await end(Status.COMPLETED)
       if (events.length > 0) yield events
       if (meter.finished) return
     }
     throw new Error('The provider adapter ended without a last event')
   } catch (failure) {
-    if (!input.caller.aborted) await end('failed', failure instanceof Rejection ? failure.reason : 'INTERNAL')
+    if (!input.caller.aborted) await end(Status.FAILED, failure instanceof Rejection ? failure.reason : 'INTERNAL')
     throw withModel(failure, generation)
   } finally {
-    void end('aborted')
+    void end(Status.ABORTED)
   }
 }
 
@@ -71,11 +72,11 @@ function closingOf(
   how: Pick<LedgerClosing, 'status' | 'error' | 'firstPartMs'>,
 ): LedgerClosing {
   const { input, meter, warnings } = generation
-  const { workspaceId: workspace, apiKeyId } = input.principal
+  const { workspaceId, apiKeyId } = input.principal
   const { usage, costNanos, costKnown, end } = meter
   const leftOut = [...warnings, ...meter.warnings].map(({ field }) => generation.ownField(field))
   return {
-    workspace,
+    workspaceId,
     requestId: input.request.requestId,
     apiKeyId,
     ...how,
@@ -83,8 +84,8 @@ function closingOf(
     costNanos,
     costKnown,
     finishReason: end?.reason,
-    rawReason: end?.rawReason ?? '',
-    serviceTier: end?.serviceTier ?? '',
+    rawReason: end?.rawReason || undefined,
+    serviceTier: end?.serviceTier || undefined,
     leftOut: [...new Set(leftOut)],
   }
 }

@@ -1,3 +1,4 @@
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
@@ -23,15 +24,15 @@ const REFUSALS: ReadonlySet<string | undefined> = new Set(['400', '403', '413', 
  */
 export async function countTokens(generation: Generation, dependencies: GenerationDependencies): Promise<TokenCount> {
   await runCountingSteps(generation, dependencies)
-  const end = (status: LedgerClosing['status'], error = ''): Promise<void> =>
+  const end = (status: LedgerClosing['status'], error?: string): Promise<void> =>
     dependencies.closer.close(closingOf(generation, status, error))
   try {
     const count = await counted(generation, dependencies)
-    await end('completed')
+    await end(Status.COMPLETED)
     return count
   } catch (error) {
-    if (generation.input.caller.aborted) await end('aborted')
-    else await end('failed', error instanceof Rejection ? error.reason : 'INTERNAL')
+    if (generation.input.caller.aborted) await end(Status.ABORTED)
+    else await end(Status.FAILED, error instanceof Rejection ? error.reason : 'INTERNAL')
     throw error
   }
 }
@@ -53,21 +54,20 @@ async function counted(
   return { inputTokens: inputTokensOf(request), estimated: true }
 }
 
-function closingOf({ input, warnings }: Generation, status: LedgerClosing['status'], error: string): LedgerClosing {
-  const { workspaceId: workspace, apiKeyId } = input.principal
+function closingOf(
+  { input, warnings }: Generation,
+  status: LedgerClosing['status'],
+  error: string | undefined,
+): LedgerClosing {
+  const { workspaceId, apiKeyId } = input.principal
   return {
-    workspace,
+    workspaceId,
     requestId: input.request.requestId,
     apiKeyId,
     status,
     error,
-    usage: undefined,
     costNanos: 0n,
     costKnown: true,
-    finishReason: undefined,
-    rawReason: '',
-    serviceTier: '',
     leftOut: [...new Set(warnings.map(({ field }) => field))],
-    firstPartMs: undefined,
   }
 }

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { AppliedPresetSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
@@ -54,26 +56,27 @@ async function admitted(
   maxCost: MaxCost,
   { ledger, closer, clock }: GenerationDependencies,
 ): Promise<Extract<Admission, { readonly admitted: true }>> {
-  const { workspaceId: workspace, apiKeyId } = input.principal
-  const { requestId, sessionId = '', origin, user = '', metadata, attribution } = input.request
+  const { workspaceId, apiKeyId } = input.principal
+  const { requestId, sessionId, origin, user, metadata, attribution } = input.request
   const { providerId, modelId } = endpoint
   const opening = {
-    workspace,
+    workspaceId,
     requestId,
     apiKeyId,
     origin,
-    sessionId,
-    user,
+    sessionId: sessionId || undefined,
+    user: user || undefined,
     providerId,
     modelId,
-    preset: preset && { presetId: preset.presetId, slug: preset.slug, version: preset.version },
+    preset:
+      preset && create(AppliedPresetSchema, { presetId: preset.presetId, slug: preset.slug, version: preset.version }),
     attribution,
     metadata,
     streamed: input.form === 'streamed',
   }
   const open = () =>
     ledger.open(opening, maxCost, terms).catch((error: unknown) => {
-      if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
+      if (isStoreUnavailable(error)) ledger.abandon(workspaceId, requestId, false)
       throw error
     })
   closer.flush()
@@ -81,7 +84,7 @@ async function admitted(
   if (!admission.admitted && isOfHolds(admission.refusal)) {
     // A client that has its answer may send the next request before the row of the last one is closed and its hold
     // released, in any process.
-    await closer.settled(workspace)
+    await closer.settled(workspaceId)
     admission = await open()
   }
   if (!admission.admitted) throw rejectionOf(admission.refusal, clock.now())

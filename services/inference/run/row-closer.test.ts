@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -19,16 +19,13 @@ function openLedger(afterwards: (calls: number) => Promise<void> = async () => {
 
 function closingOf(requestId: string): LedgerClosing {
   return {
-    ...{ workspace: 'wrk_1', requestId, apiKeyId: 'key_1', status: 'completed', usage: undefined, costNanos: 0n },
-    ...{
-      costKnown: true,
-      finishReason: FinishReason.STOP,
-      rawReason: 'stop',
-      serviceTier: '',
-      leftOut: [],
-      firstPartMs: 1,
-      error: '',
-    },
+    workspaceId: 'wrk_1',
+    requestId,
+    apiKeyId: 'key_1',
+    status: Status.COMPLETED,
+    costNanos: 0n,
+    costKnown: true,
+    leftOut: [],
   }
 }
 

@@ -58,12 +58,12 @@ export class RowCloser implements AsyncDisposable {
    * Waits for closings in progress in a workspace, in any process, for at most a few seconds. Rejects with
    * STORE_UNAVAILABLE if rows of this process that concern the reader are still not closed then: they would be missing.
    */
-  async settled(workspace: string, concerns: (closing: LedgerClosing) => boolean = () => false): Promise<void> {
+  async settled(workspaceId: string, concerns: (closing: LedgerClosing) => boolean = () => false): Promise<void> {
     this.flush()
     const missing = (await this.#within(READ_MS)).flatMap(({ closings }) => closings)
-    if (missing.some((closing) => closing.workspace === workspace && concerns(closing)))
+    if (missing.some((closing) => closing.workspaceId === workspaceId && concerns(closing)))
       throw storeUnavailable('rows that have ended cannot be closed')
-    await this.#ledger.awaitAnnounced(workspace)
+    await this.#ledger.awaitAnnounced(workspaceId)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,7 +113,7 @@ export class RowCloser implements AsyncDisposable {
         { err, rows: closings.length },
         'Rows of the ledger cannot be closed: they are settled as lost',
       )
-      for (const { workspace, requestId } of closings) this.#ledger.abandon(workspace, requestId, true)
+      for (const { workspaceId, requestId } of closings) this.#ledger.abandon(workspaceId, requestId, true)
     }
   }
 }

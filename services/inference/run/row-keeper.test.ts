@@ -15,8 +15,8 @@ test('every three seconds the rows of dead processes are settled, and rows that 
   const note = async (progress: readonly LedgerProgress[]): Promise<void> => void noted.push(...progress)
   using keeper = new RowKeeper({ settle, note } as Partial<Ledger> as Ledger, silentLogger)
   const meter = { outputTokens: 4n }
-  const row = keeper.keep({ workspace: 'wrk_1', requestId: 'req_1', meter })
-  using _ = keeper.keep({ workspace: 'wrk_1', requestId: 'req_2', meter: { outputTokens: 0n } })
+  const row = keeper.keep({ workspaceId: 'wrk_1', requestId: 'req_1', meter })
+  using _ = keeper.keep({ workspaceId: 'wrk_1', requestId: 'req_2', meter: { outputTokens: 0n } })
   const tick = async (): Promise<void> => {
     t.mock.timers.tick(3_000)
     await turn()
@@ -25,10 +25,10 @@ test('every three seconds the rows of dead processes are settled, and rows that 
   assert.deepEqual([settled, noted], [1, []])
   await tick()
   await tick()
-  assert.deepEqual([settled, noted], [3, [{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 4n }]])
+  assert.deepEqual([settled, noted], [3, [{ workspaceId: 'wrk_1', requestId: 'req_1', outputTokens: 4n }]])
   meter.outputTokens = 9n
   await tick()
-  assert.deepEqual(noted.at(-1), { workspace: 'wrk_1', requestId: 'req_1', outputTokens: 9n })
+  assert.deepEqual(noted.at(-1), { workspaceId: 'wrk_1', requestId: 'req_1', outputTokens: 9n })
   meter.outputTokens = 12n
   row[Symbol.dispose]()
   await tick()

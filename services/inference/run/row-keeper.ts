@@ -8,7 +8,7 @@ const EVERY_MS = 3_000
 
 /** A running request. */
 export interface KeptRow {
-  readonly workspace: string
+  readonly workspaceId: string
   readonly requestId: string
   readonly meter: Pick<Meter, 'outputTokens'>
 }
@@ -62,11 +62,11 @@ export class RowKeeper implements Disposable {
   async #note(): Promise<void> {
     const progress = []
     for (const kept of this.#rows) {
-      const { workspace, requestId, meter } = kept.row
+      const { workspaceId, requestId, meter } = kept.row
       const { outputTokens } = meter
       if (outputTokens === kept.noted) continue
       kept.noted = outputTokens
-      progress.push({ workspace, requestId, outputTokens })
+      progress.push({ workspaceId, requestId, outputTokens })
     }
     if (progress.length > 0) await this.#ledger.note(progress)
   }

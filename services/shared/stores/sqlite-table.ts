@@ -77,7 +77,9 @@ export function* selectEach<C extends Columns>(
 }
 
 function statementOf(file: SqliteFile, columns: Columns, rest: string): StatementSync {
-  return file.rows(`SELECT ${columnList(columns)} ${rest}`)
+  const statement = file.rows(`SELECT ${columnList(columns)} ${rest}`)
+  if (Object.values(columns).some(({ isWide }) => isWide)) statement.setReadBigInts(true)
+  return statement
 }
 
 function rowOf<C extends Columns>(columns: C, values: unknown): RowOf<C> {
@@ -85,7 +87,9 @@ function rowOf<C extends Columns>(columns: C, values: unknown): RowOf<C> {
   let at = 0
   for (const name of Object.keys(columns)) {
     const value = (values as readonly Stored[])[at++]
-    row[name] = columns[name]?.isLong === true && value instanceof Uint8Array ? textOf(value) : value
+    const { isLong, isWide } = columns[name] as Columns[string]
+    if (isLong && value instanceof Uint8Array) row[name] = textOf(value)
+    else row[name] = typeof value === 'bigint' && !isWide ? Number(value) : value
   }
   return row as RowOf<C>
 }

@@ -4,7 +4,20 @@ import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { mongoSchema, projectionOf } from './mongo-table.ts'
 import { columnList, insertInto, selectAll, selectEach, selectOne, sqliteSchema, updateRows } from './sqlite-table.ts'
-import { decimal, defineTable, flag, fromRow, integer, json, long, optional, text, toChanges, toRow } from './table.ts'
+import {
+  decimal,
+  defineTable,
+  flag,
+  fromRow,
+  integer,
+  json,
+  long,
+  optional,
+  text,
+  toChanges,
+  toRow,
+  wide,
+} from './table.ts'
 
 const notes = defineTable({
   name: 'notes',
@@ -13,6 +26,7 @@ const notes = defineTable({
     content: long(text()),
     tags: optional(json<readonly string[]>()),
     cost: decimal(),
+    tokens: wide(),
     isDone: flag(),
     timeCreated: integer(),
   },
@@ -31,6 +45,7 @@ const first = {
   content: 'a',
   tags: ['x'],
   cost: 12_345_678_901_234_567_890n,
+  tokens: 9_007_199_254_740_993n,
   isDone: true,
   timeCreated: 7,
 }
@@ -49,7 +64,7 @@ test('SQLite inserts, changes and reads the rows of a table', async () => {
   using folder = scratchDirectory()
   const schema = sqliteSchema([notes])
   assert.deepEqual(schema.create, [
-    'CREATE TABLE notes (id TEXT NOT NULL, content TEXT NOT NULL, tags TEXT, cost TEXT NOT NULL, isDone INTEGER NOT NULL, timeCreated INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (id)) STRICT, WITHOUT ROWID',
+    'CREATE TABLE notes (id TEXT NOT NULL, content TEXT NOT NULL, tags TEXT, cost TEXT NOT NULL, tokens INTEGER NOT NULL, isDone INTEGER NOT NULL, timeCreated INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (id)) STRICT, WITHOUT ROWID',
     'CREATE INDEX notesDone ON notes (timeCreated) WHERE isDone = 1',
     'CREATE UNIQUE INDEX notesByNumber ON notes (number)',
   ])

@@ -10,6 +10,8 @@ export interface Column<V = unknown, S extends Stored = Stored> {
   readonly isNullable?: true
   /** Long texts are read as bytes from SQLite, since node:sqlite takes ten times as long to make a string of one. */
   readonly isLong?: true
+  /** Integers of 64 bits are read as bigints from SQLite. */
+  readonly isWide?: true
   encode(value: V): S
   decode(stored: S): V
 }
@@ -78,6 +80,11 @@ export function text<V extends string = string>(): Column<V, V> {
 /** A safe integer, such as a time in milliseconds. */
 export function integer<V extends number = number>(): Column<V, V> {
   return { type: 'INTEGER', encode: same, decode: same }
+}
+
+/** An integer of 64 bits, such as money that the store sums. MongoDB has to be read with `useBigInt64`. */
+export function wide(): Column<bigint, bigint> {
+  return { type: 'INTEGER', isWide: true, encode: same, decode: BigInt }
 }
 
 export function bytes(): Column<Uint8Array, Uint8Array> {

@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { AppliedPreset, Attribution, FinishReason, Usage } from "./inference_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/inference/v1/usage_service.proto.
@@ -26,11 +25,16 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   requestId: string;
 
   /**
-   * Absent: the local operator made it.
-   *
-   * @generated from field: optional string api_key_id = 2;
+   * @generated from field: string workspace_id = 24;
    */
-  apiKeyId?: string | undefined;
+  workspaceId: string;
+
+  /**
+   * Empty: the local operator made it.
+   *
+   * @generated from field: string api_key_id = 2;
+   */
+  apiKeyId: string;
 
   /**
    * The interface that the request came by.
@@ -97,7 +101,7 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   metadata: { [key: string]: string };
 
   /**
-   * Absent: nothing is known.
+   * Absent: nothing was used, or nothing is known about it.
    *
    * @generated from field: portico.inference.v1.Usage usage = 13;
    */
@@ -151,21 +155,25 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   error?: string | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 21;
+   * Milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 21;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp finish_time = 22;
+   * Likewise; absent: it has not ended.
+   *
+   * @generated from field: optional double finish_time = 22;
    */
-  finishTime?: Timestamp | undefined;
+  finishTime?: number | undefined;
 
   /**
    * Milliseconds until the first part of the answer; absent: there was none.
    *
-   * @generated from field: optional int64 first_part_ms = 23;
+   * @generated from field: optional double first_part_ms = 23;
    */
-  firstPartMs?: bigint | undefined;
+  firstPartMs?: number | undefined;
 };
 
 /**
@@ -201,6 +209,13 @@ export enum GenerationRecord_Status {
    * @generated from enum value: STATUS_ABORTED = 3;
    */
   ABORTED = 3,
+
+  /**
+   * It runs; no response contains such a row.
+   *
+   * @generated from enum value: STATUS_OPEN = 4;
+   */
+  OPEN = 4,
 }
 
 /**
@@ -209,35 +224,7 @@ export enum GenerationRecord_Status {
 export declare const GenerationRecord_StatusSchema: GenEnum<GenerationRecord_Status>;
 
 /**
- * The usage of several requests together.
- *
- * @generated from message portico.inference.v1.UsageSum
- */
-export declare type UsageSum = Message<"portico.inference.v1.UsageSum"> & {
-  /**
-   * @generated from field: int64 request_count = 1;
-   */
-  requestCount: bigint;
-
-  /**
-   * @generated from field: portico.inference.v1.Usage usage = 2;
-   */
-  usage?: Usage | undefined;
-
-  /**
-   * @generated from field: int64 cost_nanos = 3;
-   */
-  costNanos: bigint;
-};
-
-/**
- * Describes the message portico.inference.v1.UsageSum.
- * Use `create(UsageSumSchema)` to create a new message.
- */
-export declare const UsageSumSchema: GenMessage<UsageSum>;
-
-/**
- * The usage of a model on a day.
+ * The usage of a model on a day: the sum of several requests.
  *
  * @generated from message portico.inference.v1.Activity
  */
@@ -267,9 +254,19 @@ export declare type Activity = Message<"portico.inference.v1.Activity"> & {
   metadataValue?: string | undefined;
 
   /**
-   * @generated from field: portico.inference.v1.UsageSum sum = 5;
+   * @generated from field: double request_count = 5;
    */
-  sum?: UsageSum | undefined;
+  requestCount: number;
+
+  /**
+   * @generated from field: portico.inference.v1.Usage usage = 6;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * @generated from field: int64 cost_nanos = 7;
+   */
+  costNanos: bigint;
 };
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Collection, MongoServerError } from 'mongodb'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type AccountDocument, type AccountState, type HoldEntry, stateOf, stored } from './account-document.ts'
+import { type AccountDocument, type AccountState, type HoldEntry, stateOf } from './account-document.ts'
 
 const DUPLICATE_KEY = 11_000
 const MOST_ACCOUNTS = 1_000
@@ -46,18 +46,18 @@ export class AccountBook {
   }
 
   /** Decides on the current state of an account, perhaps several times; resolves after the change is durable. */
-  change<T>(workspace: string, owner: string, decide: Decide<T>): Promise<T> {
+  change<T>(workspaceId: string, owner: string, decide: Decide<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const queue = this.#queueOf(workspace, owner)
+      const queue = this.#queueOf(workspaceId, owner)
       queue.jobs.push({ decide, resolve: resolve as (result: unknown) => void, reject })
       if (queue.busy) return
       queue.busy = true
-      setImmediate(() => void this.#work({ workspace, owner }, queue))
+      setImmediate(() => void this.#work({ workspaceId, owner }, queue))
     })
   }
 
-  #queueOf(workspace: string, owner: string): Queue {
-    const name = `${workspace} ${owner}`
+  #queueOf(workspaceId: string, owner: string): Queue {
+    const name = `${workspaceId} ${owner}`
     let queue = this.#queues.get(name)
     if (queue === undefined) {
       queue = { jobs: [], busy: false, known: undefined }
@@ -100,7 +100,7 @@ export class AccountBook {
   }
 
   async #read(id: AccountDocument['_id']): Promise<AccountState> {
-    const options = { maxTimeMS: MAX_TIME_MS, promoteLongs: false }
+    const options = { maxTimeMS: MAX_TIME_MS, useBigInt64: true }
     return stateOf(await this.#accounts.findOne({ _id: id }, options))
   }
 
@@ -113,7 +113,7 @@ export class AccountBook {
     if (before.revision === 0) return this.#insert(id, state)
     const kept = { $filter: { input: '$holds', cond: { $not: { $in: ['$$this.name', { $literal: removed }] } } } }
     const holds = { $concatArrays: [removed.length === 0 ? '$holds' : kept, { $literal: added }] }
-    const update = { $set: { ...stored(state.account), revision: state.revision, holds } }
+    const update = { $set: { ...state.account, revision: state.revision, holds } }
     const filter = { _id: id, revision: before.revision }
     const { matchedCount } = await this.#accounts.updateOne(filter, [update], { maxTimeMS: MAX_TIME_MS })
     return matchedCount > 0
@@ -121,8 +121,7 @@ export class AccountBook {
 
   async #insert(id: AccountDocument['_id'], { account, holds, revision }: AccountState): Promise<boolean> {
     try {
-      const document = { _id: id, ...id, ...(stored(account) as Account & object), holds, revision }
-      await this.#accounts.insertOne(document as AccountDocument)
+      await this.#accounts.insertOne({ _id: id, ...id, ...account, holds, revision })
       return true
     } catch (error) {
       if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false

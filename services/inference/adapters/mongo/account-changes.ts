@@ -8,12 +8,13 @@ import {
 } from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
+import { WORKSPACE } from '../tables/accounts.ts'
 import type { AccountBook } from './account-book.ts'
-import { type HoldEntry, WORKSPACE } from './account-document.ts'
+import type { HoldEntry } from './account-document.ts'
 
 /** A request that wants to hold an amount. */
 export interface Reservation {
-  readonly workspace: string
+  readonly workspaceId: string
   readonly apiKeyId: string
   readonly maxCost: MaxCost
   readonly terms: KeyTerms | undefined
@@ -26,12 +27,12 @@ export interface Reservation {
  * if the second account refuses, the first hold is released.
  */
 export async function reserve(book: AccountBook, reservation: Reservation): Promise<Admission> {
-  const { workspace, apiKeyId, terms, entry, now } = reservation
+  const { workspaceId, apiKeyId, terms, entry, now } = reservation
   const own = terms && { ...terms, workspaceLimitNanos: undefined }
   const inKey = () => hold(book, apiKeyId, reservation, own)
   if (terms?.workspaceLimitNanos === undefined) {
     const [key] = await Promise.all([inKey(), hold(book, WORKSPACE, reservation, undefined)])
-    if (!key.admitted) await settleHold(book, workspace, WORKSPACE, entry.name, undefined, now)
+    if (!key.admitted) await settleHold(book, workspaceId, WORKSPACE, entry.name, undefined, now)
     return key
   }
   const key = await inKey()
@@ -40,7 +41,7 @@ export async function reserve(book: AccountBook, reservation: Reservation): Prom
   const limit = { ...UNLIMITED, workspaceLimitNanos: terms.workspaceLimitNanos }
   const whole = await hold(book, WORKSPACE, { ...reservation, maxCost }, limit)
   if (!whole.admitted) {
-    await settleHold(book, workspace, apiKeyId, entry.name, undefined, now)
+    await settleHold(book, workspaceId, apiKeyId, entry.name, undefined, now)
     return whole
   }
   return { ...whole, outputTokens: whole.outputTokens ?? key.outputTokens }
@@ -58,8 +59,8 @@ const UNLIMITED: KeyTerms = {
 
 /** The account of a workspace has only its own limit, and that of a key does not know its workspace's. */
 function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms | undefined): Promise<Admission> {
-  const { workspace, maxCost, now, entry } = of
-  return book.change<Admission>(workspace, owner, ({ account }) => {
+  const { workspaceId, maxCost, now, entry } = of
+  return book.change<Admission>(workspaceId, owner, ({ account }) => {
     const accounts = {
       key: EMPTY_ACCOUNT,
       workspace: EMPTY_ACCOUNT,
@@ -78,13 +79,13 @@ function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms
  */
 export function settleHold(
   book: AccountBook,
-  workspace: string,
+  workspaceId: string,
   owner: string,
   name: string,
   spent: Spent | undefined,
   now: number,
 ): Promise<boolean> {
-  return book.change(workspace, owner, ({ account, holds }) => {
+  return book.change(workspaceId, owner, ({ account, holds }) => {
     const found = holds.find((each) => each.name === name)
     if (found === undefined) return { result: false }
     const after = spent === undefined ? releasing(account, found, now) : settling(account, found, spent, now)
@@ -98,23 +99,23 @@ export function settleHold(
  */
 export async function settleHolds(
   book: AccountBook,
-  { workspace, apiKeyId }: Owners,
+  { workspaceId, apiKeyId }: Owners,
   name: string,
   spent: Spent | undefined,
   now: number,
 ): Promise<void> {
-  for (const owner of [WORKSPACE, apiKeyId]) await settleHold(book, workspace, owner, name, spent, now)
+  for (const owner of [WORKSPACE, apiKeyId]) await settleHold(book, workspaceId, owner, name, spent, now)
 }
 
 /** Gives a request that was settled an empty hold under another name, so that the difference is counted once. */
 export async function holdAgain(
   book: AccountBook,
-  { workspace, apiKeyId }: Owners,
+  { workspaceId, apiKeyId }: Owners,
   entry: Reservation['entry'],
 ): Promise<void> {
   const added = [{ ...entry, nanos: 0n, inputTokens: 0n, minute: NO_MINUTE }]
   for (const owner of [WORKSPACE, apiKeyId]) {
-    await book.change(workspace, owner, ({ account }) => {
+    await book.change(workspaceId, owner, ({ account }) => {
       return { account: { ...account, heldRequests: account.heldRequests + 1 }, added, result: undefined }
     })
   }
@@ -122,6 +123,6 @@ export async function holdAgain(
 
 /** The owners of the accounts in which a row counts. */
 export interface Owners {
-  readonly workspace: string
+  readonly workspaceId: string
   readonly apiKeyId: string
 }

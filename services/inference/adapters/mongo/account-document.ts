@@ -1,9 +1,7 @@
-import { Long } from 'mongodb'
 import { type Account, EMPTY_ACCOUNT } from '#services/inference/domain/ledger/account.ts'
-import { bigintOf } from './row.ts'
-
-/** Owner of the account of a whole workspace; no key has that id. */
-export const WORKSPACE = '*'
+import type { MongoDocument } from '#shared/stores/mongo-table.ts'
+import { fromRow } from '#shared/stores/table.ts'
+import { accountColumns, type accounts } from '../tables/accounts.ts'
 
 /** What one request holds in an account while it runs. */
 export interface HoldEntry {
@@ -21,12 +19,8 @@ export interface HoldEntry {
 }
 
 /** An account as it is stored. */
-export interface AccountDocument extends Account {
-  readonly _id: { readonly workspace: string; readonly owner: string }
-  readonly workspace: string
-  readonly owner: string
-  /** Incremented by each change, so that nobody overwrites a change made since they read it. */
-  readonly revision: number
+export interface AccountDocument
+  extends MongoDocument<typeof accounts, { readonly workspaceId: string; readonly owner: string }> {
   readonly holds: readonly HoldEntry[]
 }
 
@@ -40,35 +34,9 @@ export interface AccountState {
 
 const NO_ACCOUNT: AccountState = { account: EMPTY_ACCOUNT, holds: [], revision: 0 }
 
-/** The state in a document, which must be read without promoting Longs. */
+/** The state in a document, which must be read with `useBigInt64`. */
 export function stateOf(document: AccountDocument | null): AccountState {
   if (document === null) return NO_ACCOUNT
-  const { day, minute, minuteRequests, heldRequests, revision } = document
-  return {
-    account: {
-      totalNanos: bigintOf(document.totalNanos),
-      day,
-      dayNanos: bigintOf(document.dayNanos),
-      weekNanos: bigintOf(document.weekNanos),
-      monthNanos: bigintOf(document.monthNanos),
-      minute,
-      minuteRequests,
-      minuteTokens: bigintOf(document.minuteTokens),
-      heldNanos: bigintOf(document.heldNanos),
-      heldRequests,
-    },
-    holds: document.holds.map(holdOf),
-    revision,
-  }
-}
-
-function holdOf(hold: HoldEntry): HoldEntry {
-  return { ...hold, nanos: bigintOf(hold.nanos), inputTokens: bigintOf(hold.inputTokens) }
-}
-
-/** An account for the store: small amounts are stored as wide as large ones. */
-export function stored(account: Account) {
-  return Object.fromEntries(
-    Object.entries(account).map(([name, value]) => [name, typeof value === 'bigint' ? Long.fromBigInt(value) : value]),
-  )
+  const { holds, revision } = document
+  return { account: fromRow(accountColumns, document), holds, revision }
 }

@@ -9,7 +9,7 @@ const AGAIN_MS = 20
 const LONGEST_MS = 3_000
 
 /** A row that is being closed, and the name of its hold. */
-interface AnnouncedClose extends Pick<LedgerClosing, 'workspace' | 'apiKeyId' | 'usage'> {
+interface AnnouncedClose extends Pick<LedgerClosing, 'workspaceId' | 'apiKeyId' | 'usage'> {
   readonly name: string
 }
 
@@ -21,9 +21,9 @@ export async function announceCloses(
   accounts: Collection<AccountDocument>,
   closes: readonly AnnouncedClose[],
 ): Promise<void> {
-  const updates = closes.map(({ workspace, apiKeyId, usage, name }) => ({
+  const updates = closes.map(({ workspaceId, apiKeyId, usage, name }) => ({
     updateOne: {
-      filter: { _id: { workspace, owner: apiKeyId } },
+      filter: { _id: { workspaceId, owner: apiKeyId } },
       update: { $set: { 'holds.$[each].ending': true, 'holds.$[each].outputTokens': usage?.outputTokens ?? 0n } },
       arrayFilters: [{ 'each.name': name }],
     },
@@ -39,25 +39,25 @@ export async function announceCloses(
 export async function awaitCloses(
   client: MongoClient,
   accounts: Collection<AccountDocument>,
-  workspace: string,
+  workspaceId: string,
 ): Promise<void> {
   await client.withSession(async (session) => {
-    await awaitMarked(accounts, workspace, session)
+    await awaitMarked(accounts, workspaceId, session)
     // The primary may know of a close before the majority does; this read waits until the majority knows as well.
-    await accounts.findOne({ _id: { workspace, owner: '' } }, { session, maxTimeMS: MAX_TIME_MS })
+    await accounts.findOne({ _id: { workspaceId, owner: '' } }, { session, maxTimeMS: MAX_TIME_MS })
   })
 }
 
 async function awaitMarked(
   accounts: Collection<AccountDocument>,
-  workspace: string,
+  workspaceId: string,
   session: ClientSession,
 ): Promise<void> {
   const options = { session, readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS } as const
   const marked = await accounts
     .aggregate<{ readonly name: string }>(
       [
-        { $match: { workspace, 'holds.ending': true } },
+        { $match: { workspaceId, 'holds.ending': true } },
         { $unwind: '$holds' },
         { $match: { 'holds.ending': true } },
         { $project: { _id: 0, name: '$holds.name' } },
@@ -70,7 +70,7 @@ async function awaitMarked(
   for (let left = LONGEST_MS; marked.length > 0 && left > 0; left -= AGAIN_MS) {
     if (
       (await accounts.findOne(
-        { workspace, holds: { $elemMatch: { ending: true, name } } },
+        { workspaceId, holds: { $elemMatch: { ending: true, name } } },
         { ...options, projection },
       )) === null
     )

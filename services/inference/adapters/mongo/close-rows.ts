@@ -1,13 +1,15 @@
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { difference } from '#services/inference/domain/ledger/account.ts'
 import { type LedgerClosing, PROCESS_LOST } from '#services/inference/ports/ledger.ts'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { closedRow, spentOf } from '../tables/ledger.ts'
 import { holdAgain, settleHolds } from './account-changes.ts'
 import type { Collections } from './lost-rows.ts'
 import type { OwnHolds } from './own-holds.ts'
-import { type Row, spentOf, spentUnderHold, toClosed } from './row.ts'
+import { type Row, spentUnderHold } from './row.ts'
 
-const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
+const READ = { maxTimeMS: MAX_TIME_MS, useBigInt64: true } as const
 
 /** What is needed to close rows. */
 export interface Closer {
@@ -24,10 +26,10 @@ export async function closeRows(
 ): Promise<void> {
   const { rows, book } = collections
   const { own, now } = closer
-  const updates = closings.map((closing) => {
-    const { workspace, requestId } = closing
-    const filter = { _id: { workspace, requestId }, status: 'open' as const }
-    return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
+  const closes = closings.map((closing) => ({ closing, closed: closedRow(closing, now) }))
+  const updates = closes.map(({ closing: { workspaceId, requestId }, closed }) => {
+    const filter = { _id: { workspaceId, requestId }, status: Status.OPEN }
+    return { updateOne: { filter, update: { $set: closed } } }
   })
   const { matchedCount } = await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
   const names = closings.map((closing) => own.nameOf(closing))
@@ -36,11 +38,7 @@ export async function closeRows(
     return
   }
   await Promise.all(
-    closings.map((closing, i) => {
-      const { usage, costNanos: nanos } = closing
-      const spent = { nanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
-      return settleHolds(book, closing, names[i] ?? '', spent, now)
-    }),
+    closes.map(({ closing, closed }, i) => settleHolds(book, closing, names[i] ?? '', spentOf(closed), now)),
   )
 }
 
@@ -50,12 +48,12 @@ async function countStored(
   closings: readonly LedgerClosing[],
   closer: Closer,
 ): Promise<void> {
-  const ids = closings.map(({ workspace, requestId }) => ({ workspace, requestId }))
+  const ids = closings.map(({ workspaceId, requestId }) => ({ workspaceId, requestId }))
   const found = await collections.rows.find({ _id: { $in: ids } }, READ).toArray()
   await Promise.all(
     found.map((row) => {
-      const { workspace, requestId } = row._id
-      const closing = closings.find((each) => each.workspace === workspace && each.requestId === requestId)
+      const { workspaceId, requestId } = row._id
+      const closing = closings.find((each) => each.workspaceId === workspaceId && each.requestId === requestId)
       return closing !== undefined && row.error === PROCESS_LOST
         ? correct(collections, row, closing, closer)
         : settleHolds(collections.book, row, row.hold, spentUnderHold(row), closer.now)
@@ -73,7 +71,7 @@ async function correct(
   closing: LedgerClosing,
   { own, process, now }: Closer,
 ): Promise<void> {
-  const { workspace, requestId } = closing
+  const { workspaceId, requestId } = closing
   const before = spentOf(row)
   const name = randomText(16)
   // The process that took it for lost may have come no further than that.
@@ -81,12 +79,12 @@ async function correct(
   own.begin(closing, name)
   try {
     await holdAgain(book, row, { name, requestId, process })
-    const filter = { _id: { workspace, requestId }, hold: row.hold, error: PROCESS_LOST }
-    const update = { $set: { ...toClosed(closing, now), hold: name, counted: before } }
+    const filter = { _id: { workspaceId, requestId }, hold: row.hold, error: PROCESS_LOST }
+    const closed = closedRow(closing, now)
+    const update = { $set: { ...closed, hold: name, counted: before } }
     const { matchedCount } = await rows.updateOne(filter, update, { maxTimeMS: MAX_TIME_MS })
-    const { usage, costNanos: nanos } = closing
-    const after = { nanos, inputTokens: usage?.inputTokens ?? 0n, outputTokens: usage?.outputTokens ?? 0n }
-    await settleHolds(book, row, name, matchedCount === 0 ? undefined : difference(before, after), now)
+    const spent = matchedCount === 0 ? undefined : difference(before, spentOf(closed))
+    await settleHolds(book, row, name, spent, now)
   } finally {
     own.forget(closing, name)
   }

@@ -1,13 +1,16 @@
 import { type Collection, MongoServerError } from 'mongodb'
+import {
+  type Activity,
+  type GenerationRecord,
+  GenerationRecord_Status as Status,
+} from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
 import type { Admission, MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type {
   ActivityQuery,
-  ActivitySum,
   Ledger,
   LedgerClosing,
-  LedgerEntry,
   LedgerOpening,
   LedgerProgress,
 } from '#services/inference/ports/ledger.ts'
@@ -17,9 +20,12 @@ import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
+import { MONGO } from '../schema.ts'
+import { WORKSPACE } from '../tables/accounts.ts'
+import { openRow } from '../tables/ledger.ts'
 import { AccountBook } from './account-book.ts'
 import { reserve } from './account-changes.ts'
-import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
+import { type AccountDocument, stateOf } from './account-document.ts'
 import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
 import { closeRows } from './close-rows.ts'
@@ -27,13 +33,12 @@ import { Grouped } from './grouped.ts'
 import { type LeaseDocument, OwnLease } from './leases.ts'
 import { type Collections, closeUncalled, settleLost } from './lost-rows.ts'
 import { OwnHolds } from './own-holds.ts'
-import { fromRow, type Row, toRow } from './row.ts'
-import { SCHEMA } from './schema.ts'
+import { type Row, recordOf } from './row.ts'
 
 const DUPLICATE_KEY = 11_000
 /** A failed opening that was on its way to the store may still be carried out for this long. */
 const LATEST_MS = 60_000
-const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
+const READ = { maxTimeMS: MAX_TIME_MS, useBigInt64: true } as const
 
 /**
  * The ledger in MongoDB, where several processes write it. The maximum cost of a request is held in the documents of
@@ -63,7 +68,7 @@ export class MongoLedger implements Ledger {
 
   /** Creates the schema if there is none, and settles the rows of dead processes. Leaves the connection open. */
   static async open(mongo: Mongo, clock: Clock): Promise<MongoLedger> {
-    await prepareMongoSchema(mongo, SCHEMA)
+    await prepareMongoSchema(mongo, MONGO)
     const ledger = new MongoLedger(mongo, clock)
     await ledger.settle()
     return ledger
@@ -74,7 +79,7 @@ export class MongoLedger implements Ledger {
   }
 
   async open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission> {
-    const { workspace, requestId, apiKeyId } = opening
+    const { workspaceId, requestId, apiKeyId } = opening
     const now = this.#clock.now()
     const name = randomText(16)
     const process = this.#lease.process
@@ -83,7 +88,7 @@ export class MongoLedger implements Ledger {
     let isSent = false
     try {
       const entry = { name, requestId, process }
-      const admission = await reserve(book, { workspace, apiKeyId, maxCost, terms, now, entry })
+      const admission = await reserve(book, { workspaceId, apiKeyId, maxCost, terms, now, entry })
       if (!admission.admitted) {
         this.#own.forget(opening, name)
         return admission
@@ -91,9 +96,9 @@ export class MongoLedger implements Ledger {
       // Nobody waits for it any more.
       if (!this.#own.has(name)) throw storeUnavailable('A row was opened too late')
       isSent = true
-      await rows.insertOne(toRow(opening, { maxCost, hold: admission.hold, name, process, now }), {
-        maxTimeMS: MAX_TIME_MS,
-      })
+      const metadata = Object.entries(opening.metadata).map(([k, v]) => ({ k, v }))
+      const row = { _id: { workspaceId, requestId }, ...openRow(opening, maxCost, now), metadata, process, hold: name }
+      await rows.insertOne(row, { maxTimeMS: MAX_TIME_MS })
       this.#own.opened(opening, name)
       // Nobody waits for it any more, or another process took this one for dead before it could find the row.
       if (!this.#own.has(name) || !this.#lease.lasts) throw storeUnavailable('A row was opened too late')
@@ -108,8 +113,8 @@ export class MongoLedger implements Ledger {
     }
   }
 
-  abandon(workspace: string, requestId: string, wasCalled: boolean): void {
-    const row = { workspace, requestId }
+  abandon(workspaceId: string, requestId: string, wasCalled: boolean): void {
+    const row = { workspaceId, requestId }
     const name = this.#own.nameOf(row)
     // A row that is still being opened is only forgotten here; `open` settles it.
     if (wasCalled || name === undefined) this.#own.forget(row)
@@ -121,9 +126,9 @@ export class MongoLedger implements Ledger {
   }
 
   async note(progress: readonly LedgerProgress[]): Promise<void> {
-    const updates = progress.map(({ workspace, requestId, outputTokens }) => ({
+    const updates = progress.map(({ workspaceId, requestId, outputTokens }) => ({
       updateOne: {
-        filter: { _id: { workspace, requestId }, status: 'open' as const },
+        filter: { _id: { workspaceId, requestId }, status: Status.OPEN },
         update: { $set: { notedTokens: outputTokens } },
       },
     }))
@@ -134,8 +139,8 @@ export class MongoLedger implements Ledger {
     return this.#announcements.do(closings)
   }
 
-  awaitAnnounced(workspace: string): Promise<void> {
-    return awaitCloses(this.#mongo.client, this.#collections.accounts, workspace)
+  awaitAnnounced(workspaceId: string): Promise<void> {
+    return awaitCloses(this.#mongo.client, this.#collections.accounts, workspaceId)
   }
 
   async settle(): Promise<void> {
@@ -147,13 +152,13 @@ export class MongoLedger implements Ledger {
     this.#own.forgetFailed(from - LATEST_MS)
   }
 
-  async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
-    const row = await this.#collections.rows.findOne({ _id: { workspace, requestId } }, READ)
-    return row === null ? undefined : fromRow(row)
+  async get(workspaceId: string, requestId: string): Promise<GenerationRecord | undefined> {
+    const row = await this.#collections.rows.findOne({ _id: { workspaceId, requestId } }, READ)
+    return row === null ? undefined : recordOf(row)
   }
 
-  async accounts(workspace: string, keyIds: readonly string[]): Promise<readonly Account[]> {
-    const ids = keyIds.map((owner) => ({ workspace, owner }))
+  async accounts(workspaceId: string, keyIds: readonly string[]): Promise<readonly Account[]> {
+    const ids = keyIds.map((owner) => ({ workspaceId, owner }))
     const projection = { holds: 0 } as const
     const found = await this.#collections.accounts.find({ _id: { $in: ids } }, { ...READ, projection }).toArray()
     const byOwner = new Map(found.map((document) => [document.owner, document]))
@@ -163,13 +168,13 @@ export class MongoLedger implements Ledger {
     })
   }
 
-  async workspaceAccount(workspace: string): Promise<Account> {
-    const [account] = await this.accounts(workspace, [WORKSPACE])
+  async workspaceAccount(workspaceId: string): Promise<Account> {
+    const [account] = await this.accounts(workspaceId, [WORKSPACE])
     if (account === undefined) throw new Error('An account was requested, and none was returned')
     return account
   }
 
-  activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
+  activity(query: ActivityQuery): Promise<readonly Activity[]> {
     return sumRows(this.#collections.rows, query)
   }
 

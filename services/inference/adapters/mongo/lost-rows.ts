@@ -1,15 +1,15 @@
 import type { Collection } from 'mongodb'
-import type { LedgerClosing } from '#services/inference/ports/ledger.ts'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { lostClosing } from '../common/lost-closing.ts'
+import { closedRow, lostClosing } from '../tables/ledger.ts'
 import type { AccountBook } from './account-book.ts'
 import { settleHold } from './account-changes.ts'
 import type { AccountDocument, HoldEntry } from './account-document.ts'
 import { deadAmong, type LeaseDocument } from './leases.ts'
 import type { OwnHolds, UncalledRow } from './own-holds.ts'
-import { bigintOf, pricesOf, type Row, spentUnderHold, toClosed } from './row.ts'
+import { type Row, spentUnderHold } from './row.ts'
 
-const LIMIT = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
+const LIMIT = { maxTimeMS: MAX_TIME_MS, useBigInt64: true } as const
 /** How many rows are settled at once. */
 const BATCH = 500
 
@@ -74,31 +74,31 @@ async function settleHeld(
   held: readonly Held[],
   { now }: Settler,
 ): Promise<void> {
-  const ids = held.map(({ _id: { workspace }, hold: { requestId } }) => ({ workspace, requestId }))
+  const ids = held.map(({ _id: { workspaceId }, hold: { requestId } }) => ({ workspaceId, requestId }))
   const names = new Set(held.map(heldName))
   const endings = new Map<string, bigint>()
   for (const each of held) {
     const { outputTokens } = each.hold
-    if (outputTokens !== undefined) endings.set(heldName(each), bigintOf(outputTokens))
+    if (outputTokens !== undefined) endings.set(heldName(each), outputTokens)
   }
   const read = () => rows.find({ _id: { $in: ids } }, LIMIT).toArray()
   // A row of another opening with the same id is not settled.
-  const open = (await read()).filter((row) => row.status === 'open' && names.has(nameOf(row)))
+  const open = (await read()).filter((row) => row.status === Status.OPEN && names.has(nameOf(row)))
   if (open.length > 0) {
     const updates = open.map((row) => ({
       updateOne: {
-        filter: { _id: row._id, status: 'open' as const },
-        update: { $set: toClosed(lostOf(row, endings.get(nameOf(row))), now) },
+        filter: { _id: row._id, status: Status.OPEN },
+        update: { $set: closedRow(lostClosing(row, true, endings.get(nameOf(row))), now) },
       },
     }))
     await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
   }
   const closed = new Map((await read()).map((row) => [nameOf(row), row]))
   await Promise.all(
-    held.map(({ _id: { workspace, owner }, hold }) => {
-      const row = closed.get(`${workspace} ${hold.name}`)
+    held.map(({ _id: { workspaceId, owner }, hold }) => {
+      const row = closed.get(`${workspaceId} ${hold.name}`)
       // Without a row, the request was not admitted.
-      return settleHold(book, workspace, owner, hold.name, row && spentUnderHold(row), now)
+      return settleHold(book, workspaceId, owner, hold.name, row && spentUnderHold(row), now)
     }),
   )
 }
@@ -113,33 +113,20 @@ export async function closeUncalled(
   now: number,
 ): Promise<void> {
   if (uncalled.length === 0) return
-  const updates = uncalled.map(({ workspace, requestId, name }) => {
-    const nothing = { inputEstimate: 0n, notedTokens: 0n, prices: undefined }
-    const closing = lostClosing({ workspace, requestId, apiKeyId: '', wasCalled: false, ...nothing })
-    const filter = { _id: { workspace, requestId }, hold: name, status: 'open' as const }
-    return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
+  const updates = uncalled.map(({ workspaceId, requestId, name }) => {
+    const nothing = { inputEstimate: 0n, notedTokens: 0n, inputPrice: null, outputPrice: null }
+    const closing = lostClosing({ workspaceId, requestId, apiKeyId: '', ...nothing }, false)
+    const filter = { _id: { workspaceId, requestId }, hold: name, status: Status.OPEN }
+    return { updateOne: { filter, update: { $set: closedRow(closing, now) } } }
   })
   await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
 }
 
-/** The name of a row's hold; rows from before accounts hold nothing, under their own id. */
-function nameOf({ _id: { workspace, requestId }, hold = requestId }: Row): string {
-  return `${workspace} ${hold}`
+/** The name of a row's hold. */
+function nameOf({ _id: { workspaceId }, hold }: Row): string {
+  return `${workspaceId} ${hold}`
 }
 
-function heldName({ _id: { workspace }, hold }: Held): string {
-  return `${workspace} ${hold.name}`
-}
-
-/** `outputTokens`: its output, if it was being closed. */
-function lostOf(row: Row, outputTokens: bigint | undefined): LedgerClosing {
-  const { _id, apiKeyId, inputEstimate, notedTokens, prices } = row
-  return lostClosing({
-    ..._id,
-    apiKeyId,
-    wasCalled: true,
-    inputEstimate: bigintOf(inputEstimate),
-    notedTokens: outputTokens ?? bigintOf(notedTokens),
-    prices: pricesOf(prices),
-  })
+function heldName({ _id: { workspaceId }, hold }: Held): string {
+  return `${workspaceId} ${hold.name}`
 }

@@ -1,5 +1,5 @@
 interface RowId {
-  readonly workspace: string
+  readonly workspaceId: string
   readonly requestId: string
 }
 
@@ -41,9 +41,9 @@ export class OwnHolds {
   }
 
   /** Its opening failed, but may still be carried out for some time. */
-  failed({ workspace, requestId }: RowId, name: string, time: number): void {
-    this.forget({ workspace, requestId }, name)
-    this.#uncalled.set({ workspace, requestId, name }, time)
+  failed({ workspaceId, requestId }: RowId, name: string, time: number): void {
+    this.forget({ workspaceId, requestId }, name)
+    this.#uncalled.set({ workspaceId, requestId, name }, time)
   }
 
   get uncalled(): readonly UncalledRow[] {
@@ -74,6 +74,6 @@ export class OwnHolds {
   }
 }
 
-function idOf({ workspace, requestId }: RowId): string {
-  return `${workspace} ${requestId}`
+function idOf({ workspaceId, requestId }: RowId): string {
+  return `${workspaceId} ${requestId}`
 }

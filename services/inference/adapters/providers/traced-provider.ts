@@ -1,8 +1,8 @@
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { type Attributes, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
-import { finishWord } from '../finish-reasons.ts'
 
 const MAX_TRACE_MEMBERS = 32
 const MAX_TRACE_NAME = 64
@@ -78,10 +78,19 @@ class Observer {
         }
       }
       if (event.case !== 'finished') continue
-      const reason = event.value.rawReason ?? finishWord(event.value.reason)
-      this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason ?? 'other'] } })
+      const reason = event.value.rawReason ?? FINISH_WORDS[event.value.reason]
+      this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason] } })
     }
   }
+}
+
+const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
+  [FinishReason.UNSPECIFIED]: 'other',
+  [FinishReason.STOP]: 'stop',
+  [FinishReason.LENGTH]: 'length',
+  [FinishReason.TOOL_CALLS]: 'tool-calls',
+  [FinishReason.CONTENT_FILTER]: 'content-filter',
+  [FinishReason.OTHER]: 'other',
 }
 
 function requestAttributes(providerId: string, request: ProviderRequest, streamed: boolean): Attributes {

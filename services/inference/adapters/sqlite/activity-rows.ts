@@ -1,95 +1,83 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { create } from '@bufbuild/protobuf'
 import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { startOfDay } from '#services/inference/domain/ledger/account.ts'
-import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
+import { type Activity, ActivitySchema } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { dateOf, startOfDay } from '#services/inference/domain/ledger/account.ts'
+import type { ActivityQuery } from '#services/inference/ports/ledger.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { COUNTED, type Counted } from '../tables/ledger.ts'
 
 /** How many rows are summed at once, in less than a millisecond. */
 const PIECE = 200
-const FROM = 'FROM ledger WHERE workspace = ? AND finished_at >= ? AND (finished_at, request_id) > (?, ?)'
-const LAST = `SELECT finished_at, request_id ${FROM} AND finished_at < ? ORDER BY finished_at, request_id LIMIT 1 OFFSET ${PIECE - 1}`
-const SUM = `SELECT provider_id, model_id, (SELECT value FROM json_each(metadata) WHERE key = ?) AS value, count(*) AS requests,
-  sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(cache_read_tokens) AS cache_read_tokens,
-  sum(cache_write_tokens) AS cache_write_tokens, sum(reasoning_tokens) AS reasoning_tokens, sum(cost_nanos) AS cost_nanos
-  ${FROM} AND (finished_at, request_id) <= (?, ?) AND finished_at < ? AND (? IS NULL OR api_key_id = ?) GROUP BY 1, 2, 3`
+/** What a sum consists of. */
+export const SUMMED = ['requests', ...COUNTED] as const
+const FROM = 'FROM ledger WHERE workspaceId = ? AND finishTime >= ? AND (finishTime, requestId) > (?, ?)'
+const LAST = `SELECT finishTime, requestId ${FROM} AND finishTime < ? ORDER BY finishTime, requestId LIMIT 1 OFFSET ${PIECE - 1}`
+const SUM = `SELECT providerId, modelId, (SELECT value FROM json_each(metadata) WHERE key = ?) AS value,
+  count(*) AS requests, ${COUNTED.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+  ${FROM} AND (finishTime, requestId) <= (?, ?) AND finishTime < ? AND (? IS NULL OR apiKeyId = ?) GROUP BY 1, 2, 3`
 
 /** Greater than the id of any request. */
 const NO_MORE = '\u{10ffff}'
 
-type Row = Readonly<Record<string, unknown>>
+/** The last row of a batch. */
+interface End {
+  readonly finishTime: number
+  readonly requestId: string
+}
+
+/** A sum, which must be read with bigints. Rows without usage have no sum of tokens. */
+export interface SumRow extends Record<'requests' | Counted, bigint | null> {
+  readonly providerId: string
+  readonly modelId: string
+  readonly value: string | null
+}
 
 /** Sums the rows of a query by their metadata, in small batches, so that writes do not have to wait. */
-export async function sumByMetadata(file: SqliteFile, query: ActivityQuery): Promise<ActivitySum[]> {
-  const { workspace, day, keyId = null, metadataKey = null } = query
+export async function sumByMetadata(file: SqliteFile, query: ActivityQuery): Promise<Activity[]> {
+  const { workspaceId, day, keyId = null, metadataKey = null } = query
   const start = startOfDay(day)
   const end = startOfDay(day + 1)
-  const sums = new Map<string, ActivitySum>()
+  const sums = new Map<string, SumRow>()
   const last = file.statement(LAST)
   const sum = file.statement(SUM)
   last.setReadBigInts(false)
   sum.setReadBigInts(true)
   for (let from: readonly [number, string] | undefined = [start, '']; from !== undefined; ) {
-    const next = last.get(workspace, from[0], ...from, end) as Row | undefined
-    const to =
-      next === undefined
-        ? ([end, NO_MORE] as const)
-        : ([next.finished_at as number, next.request_id as string] as const)
-    for (const row of sum.all(metadataKey, workspace, from[0], ...from, ...to, end, keyId, keyId) as Row[]) {
-      const one = sumOf(row)
-      const name = JSON.stringify([one.providerId, one.modelId, one.metadataValue])
+    const next = last.get(workspaceId, from[0], ...from, end) as End | undefined
+    const to = [next?.finishTime ?? end, next?.requestId ?? NO_MORE] as const
+    const rows: unknown[] = sum.all(metadataKey, workspaceId, from[0], ...from, ...to, end, keyId, keyId)
+    for (const row of rows as SumRow[]) {
+      const name = JSON.stringify([row.providerId, row.modelId, row.value])
       const before = sums.get(name)
-      sums.set(name, before === undefined ? one : together(before, one))
+      if (before === undefined) sums.set(name, row)
+      else for (const each of SUMMED) before[each] = (before[each] ?? 0n) + (row[each] ?? 0n)
     }
     from = next && to
     await turn()
   }
-  return [...sums.values()].sort(byPlace)
+  return [...sums.values()].sort(byPlace).map((row) => toActivity(row, day))
 }
 
-/** The sum in a row, which must be read with bigints. */
-export function sumOf(row: Row): ActivitySum {
-  // Rows without usage have no sum.
-  const count = (name: string): bigint => (row[name] as bigint | null) ?? 0n
-  return {
-    providerId: row.provider_id as string,
-    modelId: row.model_id as string,
-    metadataValue: (row.value as string | null) ?? undefined,
-    requestCount: Number(row.requests),
-    usage: create(UsageSchema, {
-      inputTokens: count('input_tokens'),
-      outputTokens: count('output_tokens'),
-      cacheReadTokens: count('cache_read_tokens'),
-      cacheWriteTokens: count('cache_write_tokens'),
-      reasoningTokens: count('reasoning_tokens'),
-    }),
-    costNanos: count('cost_nanos'),
-  }
-}
-
-function together(one: ActivitySum, other: ActivitySum): ActivitySum {
-  const a = one.usage
-  const b = other.usage
-  return {
-    ...one,
-    requestCount: one.requestCount + other.requestCount,
-    usage: create(UsageSchema, {
-      inputTokens: a.inputTokens + b.inputTokens,
-      outputTokens: a.outputTokens + b.outputTokens,
-      cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-      cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-      reasoningTokens: a.reasoningTokens + b.reasoningTokens,
-    }),
-    costNanos: one.costNanos + other.costNanos,
-  }
+export function toActivity(row: SumRow, day: number): Activity {
+  const { providerId, modelId, value, requests, costNanos } = row
+  return create(ActivitySchema, {
+    date: dateOf(day),
+    providerId,
+    modelId,
+    metadataValue: value ?? undefined,
+    requestCount: Number(requests),
+    usage: create(UsageSchema, Object.fromEntries(COUNTED.map((name) => [name, row[name] ?? 0n]))),
+    costNanos: costNanos ?? 0n,
+  })
 }
 
 /** By provider, model and value; missing values come first. */
-function byPlace(one: ActivitySum, other: ActivitySum): number {
+function byPlace(one: SumRow, other: SumRow): number {
   return (
     compare(one.providerId, other.providerId) ||
     compare(one.modelId, other.modelId) ||
-    compare(one.metadataValue ?? '', other.metadataValue ?? '')
+    compare(one.value ?? '', other.value ?? '')
   )
 }
 

@@ -1,35 +1,28 @@
-import type { SQLInputValue } from 'node:sqlite'
+import type { Activity } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { dayOf } from '#services/inference/domain/ledger/account.ts'
-import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
+import type { ActivityQuery } from '#services/inference/ports/ledger.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { sumOf } from './activity-rows.ts'
-import { COUNTED } from './ledger-rows.ts'
+import { insertInto } from '#shared/stores/sqlite-table.ts'
+import type { RowOf } from '#shared/stores/table.ts'
+import { type ClosedRow, COUNTED, type Counted, dailySums } from '../tables/ledger.ts'
+import { SUMMED, type SumRow, toActivity } from './activity-rows.ts'
 
-const NAMES = ['requests', ...COUNTED] as const
-const ADD = `INSERT INTO daily_sums VALUES (?, ?, ?, ?, ?${', ?'.repeat(NAMES.length)})
-  ON CONFLICT DO UPDATE SET ${NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`
-const READ = `SELECT provider_id, model_id, NULL AS value, ${NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-  FROM daily_sums WHERE workspace = ? AND day = ? AND (? IS NULL OR api_key_id = ?)
-  GROUP BY provider_id, model_id HAVING sum(requests) > 0 ORDER BY provider_id, model_id`
+const addSums = insertInto(dailySums, {
+  end: `ON CONFLICT DO UPDATE SET ${SUMMED.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
+})
+const READ = `SELECT providerId, modelId, NULL AS value, ${SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+  FROM dailySums WHERE workspaceId = ? AND day = ? AND (? IS NULL OR apiKeyId = ?)
+  GROUP BY providerId, modelId HAVING sum(requests) > 0 ORDER BY providerId, modelId`
 
-type Row = Readonly<Record<string, unknown>>
-
-/** What a closed row counts, and where. */
-interface Counted {
-  readonly workspace: string
+/** The rows that are summed together, but for their day. */
+interface Place {
+  readonly workspaceId: string
   readonly apiKeyId: string
   readonly providerId: string
   readonly modelId: string
-  readonly finishedAt: number
-  /** As in COUNTED. */
-  readonly counts: readonly bigint[]
 }
 
-interface Added {
-  readonly place: readonly SQLInputValue[]
-  requests: number
-  readonly counts: bigint[]
-}
+type Sum = { -readonly [N in 'requests' | Counted]: RowOf<typeof dailySums.columns>[N] }
 
 /**
  * The sums of finished rows by UTC day of their end, key, provider and model. What the jobs of a transaction add is
@@ -37,42 +30,29 @@ interface Added {
  */
 export class DailySums {
   readonly #file: () => SqliteFile
-  readonly #added = new Map<string, Added>()
+  readonly #added = new Map<string, Place & { readonly day: number } & Sum>()
 
   constructor(file: () => SqliteFile) {
     this.#file = file
   }
 
-  /** Adds a closed row; one of the last things that a job does. */
-  add(row: Counted): void {
-    const added = this.#addedAt(row)
-    added.requests++
-    for (const [i, count] of row.counts.entries()) added.counts[i] = (added.counts[i] ?? 0n) + count
-  }
-
-  /** Subtracts a row that is closed again, in the same way. */
-  remove(row: Counted): void {
-    const added = this.#addedAt(row)
-    added.requests--
-    for (const [i, count] of row.counts.entries()) added.counts[i] = (added.counts[i] ?? 0n) - count
-  }
-
-  #addedAt({ workspace, finishedAt, apiKeyId, providerId, modelId }: Counted): Added {
-    const day = dayOf(finishedAt)
-    const name = `${workspace}\n${day}\n${apiKeyId}\n${providerId}\n${modelId}`
-    let added = this.#added.get(name)
-    if (added === undefined) {
-      added = { place: [workspace, day, apiKeyId, providerId, modelId], requests: 0, counts: COUNTED.map(() => 0n) }
-      this.#added.set(name, added)
+  /** Adds a closed row, or subtracts one that is closed again; one of the last things that a job does. */
+  add({ workspaceId, apiKeyId, providerId, modelId }: Place, row: ClosedRow, sign: 1 | -1 = 1): void {
+    const day = dayOf(row.finishTime ?? 0)
+    const name = `${workspaceId}\n${day}\n${apiKeyId}\n${providerId}\n${modelId}`
+    let sum = this.#added.get(name)
+    if (sum === undefined) {
+      const counts = Object.fromEntries(COUNTED.map((each) => [each, 0n])) as Record<Counted, bigint>
+      sum = { workspaceId, day, apiKeyId, providerId, modelId, requests: 0, ...counts }
+      this.#added.set(name, sum)
     }
-    return added
+    sum.requests += sign
+    for (const each of COUNTED) sum[each] += BigInt(sign) * (row[each] ?? 0n)
   }
 
   /** Writes what was added. */
   write(): void {
-    if (this.#added.size === 0) return
-    const add = this.#file().statement(ADD)
-    for (const { place, requests, counts } of this.#added.values()) add.run(...place, requests, ...counts)
+    addSums(this.#file(), [...this.#added.values()])
     this.#added.clear()
   }
 
@@ -82,10 +62,11 @@ export class DailySums {
   }
 
   /** The sums of a day, whatever the metadata of its rows. */
-  read({ workspace, day, keyId }: ActivityQuery): ActivitySum[] {
+  read({ workspaceId, day, keyId }: ActivityQuery): Activity[] {
     const key = keyId ?? null
     const statement = this.#file().statement(READ)
     statement.setReadBigInts(true)
-    return (statement.all(workspace, day, key, key) as Row[]).map(sumOf)
+    const rows: unknown[] = statement.all(workspaceId, day, key, key)
+    return rows.map((row) => toActivity(row as SumRow, day))
   }
 }

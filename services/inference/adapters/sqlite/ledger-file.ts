@@ -1,40 +1,48 @@
-import type { Account } from '#services/inference/domain/ledger/account.ts'
-import { correcting, holding, settling } from '#services/inference/domain/ledger/account.ts'
-import { type Admission, admit } from '#services/inference/domain/ledger/admission.ts'
+import type { Activity, GenerationRecord } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { type Account, correcting, holding, settling } from '#services/inference/domain/ledger/account.ts'
+import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
+import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import {
   type ActivityQuery,
-  type ActivitySum,
-  type LedgerEntry,
+  type LedgerClosing,
+  type LedgerOpening,
   type LedgerProgress,
   PROCESS_LOST,
 } from '#services/inference/ports/ledger.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { AccountRows, WORKSPACE } from './account-rows.ts'
+import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
+import type { RowOf } from '#shared/stores/table.ts'
+import { SQLITE } from '../schema.ts'
+import { WORKSPACE } from '../tables/accounts.ts'
+import {
+  type ClosedRow,
+  closedRow,
+  ledger,
+  lostClosing,
+  openRow,
+  rowColumns,
+  spentOf,
+  toRecord,
+} from '../tables/ledger.ts'
+import { AccountRows } from './account-rows.ts'
 import { sumByMetadata } from './activity-rows.ts'
 import { DailySums } from './daily-sums.ts'
-import {
-  type AbandonedRow,
-  CLOSE,
-  type CloseCall,
-  CORRECT,
-  COUNTED,
-  countsOf,
-  entryOf,
-  lostClosingOf,
-  OPEN,
-  type OpenCall,
-  placeOf,
-  spentOf,
-  toCloseCall,
-} from './ledger-rows.ts'
-import { SCHEMA } from './schema.ts'
 
-const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
-const LEFT = "SELECT * FROM ledger WHERE status = 'open'"
-const NOTE = "UPDATE ledger SET noted_tokens = ? WHERE workspace = ? AND request_id = ? AND status = 'open'"
+const insertRows = insertInto(ledger)
+const OWN = 'WHERE workspaceId = ? AND requestId = ?'
+const OPEN = `status = ${Status.OPEN}`
 
-type Row = Readonly<Record<string, unknown>>
+type Row = RowOf<typeof rowColumns>
+
+/** A row that is given up. */
+export interface AbandonedRow {
+  readonly workspaceId: string
+  readonly requestId: string
+  /** Its provider may have been called. */
+  readonly wasCalled: boolean
+}
 
 /** The file of the ledger, used by the thread that owns it. Concurrent calls are written in one commit. */
 export class LedgerFile {
@@ -46,47 +54,51 @@ export class LedgerFile {
   constructor(path: string) {
     const beforeCommit = (): void => this.#beforeCommit()
     const undone = (): void => this.#undone()
-    this.#file = new SqliteFile(path, { schema: SCHEMA, exclusive: true, beforeCommit, undone })
+    this.#file = new SqliteFile(path, { schema: SQLITE, exclusive: true, beforeCommit, undone })
   }
 
   probe(): Promise<void> {
     return this.#file.probe()
   }
 
-  open({ workspace, requestId, apiKeyId, maxCost, terms, values, now }: OpenCall): Promise<Admission> {
+  open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined, now: number): Promise<Admission> {
+    const { workspaceId, requestId, apiKeyId, metadata } = opening
     return this.#file.write(() => {
-      const key = this.#accounts.get(workspace, apiKeyId)
-      const whole = this.#accounts.get(workspace, WORKSPACE)
-      const admission = admit({ key, workspace: whole }, maxCost, terms, now)
+      const key = this.#accounts.get(workspaceId, apiKeyId)
+      const workspace = this.#accounts.get(workspaceId, WORKSPACE)
+      const admission = admit({ key, workspace }, maxCost, terms, now)
       if (!admission.admitted) return admission
+      if (this.#row(workspaceId, requestId) !== undefined) {
+        throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
+      }
       const { hold } = admission
-      const { changes } = this.#file.statement(OPEN).run(...values, hold.nanos, hold.minute)
-      if (changes === 0) throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
-      this.#accounts.set(workspace, apiKeyId, holding(key, hold, now))
-      this.#accounts.set(workspace, WORKSPACE, holding(whole, hold, now))
+      const held = { heldNanos: hold.nanos, heldMinute: hold.minute }
+      const row = { ...openRow(opening, maxCost, now), metadata: JSON.stringify(metadata), ...held }
+      insertRows(this.#file, [row])
+      this.#accounts.set(workspaceId, apiKeyId, holding(key, hold, now))
+      this.#accounts.set(workspaceId, WORKSPACE, holding(workspace, hold, now))
       return admission
     })
   }
 
-  close(calls: readonly CloseCall[], now: number): Promise<void> {
-    return this.#file.write(() => this.#close(calls, now))
+  close(closings: readonly LedgerClosing[], now: number): Promise<void> {
+    return this.#file.write(() => this.#close(closings, now))
   }
 
   note(progress: readonly LedgerProgress[]): Promise<void> {
     return this.#file.write(() => {
-      const update = this.#file.statement(NOTE)
-      for (const { workspace, requestId, outputTokens } of progress) update.run(outputTokens, workspace, requestId)
+      for (const { workspaceId, requestId, outputTokens: notedTokens } of progress) {
+        updateRows(this.#file, ledger, { notedTokens }, `${OWN} AND ${OPEN}`, workspaceId, requestId)
+      }
     })
   }
 
   /** Settles every open row: the process that opened it is gone. */
   settle(now: number): Promise<void> {
     return this.#file.write(() => {
-      const left = this.#file.statement(LEFT)
-      left.setReadBigInts(true)
-      const rows = left.all() as Row[]
+      const rows = selectAll(this.#file, rowColumns, `FROM ledger WHERE ${OPEN}`)
       this.#close(
-        rows.map((row) => toCloseCall(lostClosingOf(row, true), now)),
+        rows.map((row) => lostClosing(row, true)),
         now,
       )
     })
@@ -95,24 +107,24 @@ export class LedgerFile {
   /** Settles those of the rows that are open. */
   settleAbandoned(abandoned: readonly AbandonedRow[], now: number): Promise<void> {
     return this.#file.write(() => {
-      const calls = abandoned.flatMap(({ workspace, requestId, wasCalled }) => {
-        const row = this.#row(workspace, requestId)
-        return row?.status === 'open' ? [toCloseCall(lostClosingOf(row, wasCalled), now)] : []
+      const closings = abandoned.flatMap(({ workspaceId, requestId, wasCalled }) => {
+        const row = this.#row(workspaceId, requestId)
+        return row?.status === Status.OPEN ? [lostClosing(row, wasCalled)] : []
       })
-      this.#close(calls, now)
+      this.#close(closings, now)
     })
   }
 
-  async get(workspace: string, requestId: string): Promise<LedgerEntry | undefined> {
-    const row = this.#row(workspace, requestId)
-    return row && entryOf(row)
+  async get(workspaceId: string, requestId: string): Promise<GenerationRecord | undefined> {
+    const row = this.#row(workspaceId, requestId)
+    return row && toRecord(row, rowColumns.metadata.decode(row.metadata))
   }
 
-  async accounts(workspace: string, owners: readonly string[]): Promise<readonly Account[]> {
-    return this.#accounts.look(workspace, owners)
+  async accounts(workspaceId: string, owners: readonly string[]): Promise<readonly Account[]> {
+    return this.#accounts.look(workspaceId, owners)
   }
 
-  async activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
+  async activity(query: ActivityQuery): Promise<readonly Activity[]> {
     if (query.metadataKey === undefined) return this.#sums.read(query)
     // One after the other, so that many readers take no more of the thread than one.
     const sums = this.#summing.then(() => sumByMetadata(this.#file, query))
@@ -134,56 +146,40 @@ export class LedgerFile {
     this.#sums.forget()
   }
 
-  #row(workspace: string, requestId: string): Row | undefined {
-    const statement = this.#file.statement(GET)
-    statement.setReadBigInts(true)
-    return statement.get(workspace, requestId)
+  #row(workspaceId: string, requestId: string): Row | undefined {
+    return selectOne(this.#file, rowColumns, `FROM ledger ${OWN}`, workspaceId, requestId)
   }
 
-  #close(calls: readonly CloseCall[], now: number): void {
-    const close = this.#file.statement(CLOSE)
-    close.setReadBigInts(true)
-    const changes = calls.flatMap((call): Closed[] => {
-      const row = close.get(...call.values)
-      if (row === undefined) return this.#correct(call, now)
-      const hold = {
-        nanos: row.held_nanos as bigint,
-        inputTokens: row.input_estimate as bigint,
-        minute: Number(row.held_minute),
-      }
-      return [{ call, row, change: (account) => settling(account, hold, call.spent, now) }]
+  #close(closings: readonly LedgerClosing[], now: number): void {
+    const changes = closings.flatMap((closing): Close[] => {
+      const { workspaceId, requestId } = closing
+      const row = this.#row(workspaceId, requestId)
+      // A row that was mistaken for lost is corrected.
+      if (row === undefined || (row.status !== Status.OPEN && row.error !== PROCESS_LOST)) return []
+      const closed = closedRow(closing, now)
+      updateRows(this.#file, ledger, closed, OWN, workspaceId, requestId)
+      return [{ row, closed }]
     })
     // Everything that can fail comes before the first change.
-    for (const { call, row } of changes) this.#accounts.read(call.workspace, [row.api_key_id as string, WORKSPACE])
-    for (const { call, row, before, change } of changes) {
-      const { workspace } = call
-      const place = { workspace, ...placeOf(row) }
-      if (before !== undefined) this.#sums.remove({ ...place, ...before })
-      this.#sums.add({ ...place, finishedAt: now, counts: countsOf(call) })
-      for (const owner of [place.apiKeyId, WORKSPACE]) {
-        this.#accounts.set(workspace, owner, change(this.#accounts.get(workspace, owner)))
+    for (const { row } of changes) this.#accounts.read(row.workspaceId, [row.apiKeyId, WORKSPACE])
+    for (const { row, closed } of changes) {
+      const isCorrection = row.status !== Status.OPEN
+      if (isCorrection) this.#sums.add(row, row, -1)
+      this.#sums.add(row, closed)
+      const hold = { nanos: row.heldNanos, inputTokens: row.inputEstimate, minute: row.heldMinute }
+      for (const owner of [row.apiKeyId, WORKSPACE]) {
+        const account = this.#accounts.get(row.workspaceId, owner)
+        const after = isCorrection
+          ? correcting(account, spentOf(row), spentOf(closed), now)
+          : settling(account, hold, spentOf(closed), now)
+        this.#accounts.set(row.workspaceId, owner, after)
       }
     }
-  }
-
-  /** A row that was mistaken for lost. */
-  #correct(call: CloseCall, now: number): Closed[] {
-    const row = this.#row(call.workspace, call.requestId)
-    if (row?.error !== PROCESS_LOST) return []
-    this.#file.statement(CORRECT).run(...call.values)
-    const before = {
-      finishedAt: Number(row.finished_at),
-      counts: COUNTED.map((name) => (row[name] as bigint | null) ?? 0n),
-    }
-    return [{ call, row, before, change: (account) => correcting(account, spentOf(row), call.spent, now) }]
   }
 }
 
-/** A closed row, and the changes to its accounts. */
-interface Closed {
-  readonly call: CloseCall
+/** A row as it was, and what closes it. */
+interface Close {
   readonly row: Row
-  /** What it counted, if it was closed before. */
-  readonly before?: { readonly finishedAt: number; readonly counts: readonly bigint[] }
-  readonly change: (account: Account) => Account
+  readonly closed: ClosedRow
 }

@@ -9,8 +9,9 @@ import {
   type Slice,
 } from '#services/inference/ports/preset-store.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { insertInto, selectAll, selectEach, selectOne, sqliteSchema } from '#shared/stores/sqlite-table.ts'
+import { insertInto, selectAll, selectEach, selectOne } from '#shared/stores/sqlite-table.ts'
 import { integer } from '#shared/stores/table.ts'
+import { SQLITE_PRESETS } from '../schema.ts'
 import {
   charactersIn,
   designate,
@@ -23,9 +24,6 @@ import {
   type VersionRow,
 } from '../tables/presets.ts'
 
-/** The schema of `presets.sqlite`. */
-export const PRESET_SCHEMA = sqliteSchema([presets, presetVersions])
-
 const putPreset = insertInto(presets, { or: 'REPLACE' })
 const insertVersion = insertInto(presetVersions)
 const headColumns = { ...presets.columns, version: integer() }
@@ -36,7 +34,7 @@ export class SqlitePresetStore implements PresetStore {
   readonly #file: SqliteFile
 
   constructor(path: string) {
-    this.#file = new SqliteFile(path, { schema: PRESET_SCHEMA, exclusive: true })
+    this.#file = new SqliteFile(path, { schema: SQLITE_PRESETS, exclusive: true })
   }
 
   createVersion(workspaceId: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset> {

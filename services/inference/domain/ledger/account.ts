@@ -67,6 +67,9 @@ export const startOfMinute = (minute: number): number => minute * MINUTE_MS
 /** When a day begins, in milliseconds since the epoch. */
 export const startOfDay = (day: number): number => day * DAY_MS
 
+/** The date of a day, as YYYY-MM-DD. */
+export const dateOf = (day: number): string => new Date(startOfDay(day)).toISOString().slice(0, 10)
+
 /** The Monday of a day's week. */
 export const weekOf = (day: number): number => Math.floor((day + MONDAY) / 7) * 7 - MONDAY
 

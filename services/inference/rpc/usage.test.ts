@@ -73,7 +73,13 @@ forEachTransport((name, connect) => {
     const { createTime, finishTime, firstPartMs, usage: used, ...row } = plain(generation) as Record<string, unknown>
     assert.ok(createTime !== undefined && finishTime !== undefined && firstPartMs !== undefined && used !== undefined)
     assert.deepEqual(row, {
-      ...{ requestId: 'req_1', apiKeyId: 'key_1', origin: 'chat', status: GenerationRecord_Status.COMPLETED },
+      ...{
+        requestId: 'req_1',
+        workspaceId: 'wrk_1',
+        apiKeyId: 'key_1',
+        origin: 'chat',
+        status: GenerationRecord_Status.COMPLETED,
+      },
       ...{ providerId: 'p', modelId: 'gpt', streamed: false, sessionId: 'ses_1', user: 'someone', attribution },
       ...{ metadata: { team: 'red' }, costNanos: cost, costKnown: true, finishReason: 1, rawReason: 'stop' },
       ...{ serviceTier: 'default', leftOut: ['plugins'] },
@@ -90,10 +96,15 @@ forEachTransport((name, connect) => {
     assert.deepEqual(plain((await usage.getWorkspaceUsage({}, byKey)).spending), spent)
     const { activities } = await usage.listActivity({ metadataKey: 'team' }, byKey)
     assert.deepEqual(
-      activities.map(({ modelId, metadataValue, sum }) => [modelId, metadataValue, sum?.requestCount, sum?.costNanos]),
+      activities.map(({ modelId, metadataValue, requestCount, costNanos }) => [
+        modelId,
+        metadataValue,
+        requestCount,
+        costNanos,
+      ]),
       [
-        ['gpt', undefined, 1n, cost],
-        ['gpt', 'red', 1n, cost],
+        ['gpt', undefined, 1, cost],
+        ['gpt', 'red', 1, cost],
       ],
     )
     assert.deepEqual((await usage.listActivity({ keyId: 'key_9' }, byKey)).activities, [])

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  GenerationRecordSchema,
+  GenerationRecord_Status as Status,
+  UsageService,
+} from '#gen/portico/inference/v1/usage_service_pb.js'
 import { EMPTY_ACCOUNT } from '#services/inference/domain/ledger/account.ts'
-import type { Ledger, LedgerClosing, LedgerEntry } from '#services/inference/ports/ledger.ts'
+import type { Ledger, LedgerClosing } from '#services/inference/ports/ledger.ts'
 import { reasons } from '#services/inference/reasons.ts'
 import { RowCloser } from '#services/inference/run/row-closer.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -12,10 +17,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import { getGeneration } from './get-generation.ts'
-import { getKeyUsage } from './get-key-usage.ts'
-import { getWorkspaceUsage } from './get-workspace-usage.ts'
-import { listActivity } from './list-activity.ts'
+import { usageHandlers } from './usage.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 const options = callOptions({ principal, authenticated: true })
@@ -28,23 +30,19 @@ test('while an ended request cannot be written, what it belongs to is unavailabl
     announce: async () => {},
     awaitAnnounced: async () => {},
     abandon: () => {},
-    get: async (_, requestId) => (requestId === 'req_0' ? undefined : ({ status: 'open' } as LedgerEntry)),
+    get: async (_, requestId) =>
+      requestId === 'req_0' ? undefined : create(GenerationRecordSchema, { status: Status.OPEN }),
     accounts: async () => [EMPTY_ACCOUNT],
     workspaceAccount: async () => EMPTY_ACCOUNT,
     activity: async () => [],
   }
   const closer = new RowCloser(ledger as Ledger, silentLogger)
   const dependencies = { ledger: ledger as Ledger, closer, clock: systemClock }
-  const implementation = {
-    getGeneration: getGeneration(dependencies),
-    listActivity: listActivity(dependencies),
-    getKeyUsage: getKeyUsage(dependencies),
-    getWorkspaceUsage: getWorkspaceUsage(dependencies),
-  }
+  const implementation = usageHandlers(dependencies)
   const routes = { domain: 'inference', reasons, services: [{ service: UsageService, implementation }] }
   const client = createClient(UsageService, createLocalTransport(routes))
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const row = { workspace: 'wrk_1', requestId: 'req_1', apiKeyId: 'key_1' } as LedgerClosing
+  const row = { workspaceId: 'wrk_1', requestId: 'req_1', apiKeyId: 'key_1' } as LedgerClosing
   await closer.close(row)
 
   /** How a call ended: the reason of its refusal, if it was refused. */
