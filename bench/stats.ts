@@ -40,7 +40,7 @@ try {
     reading = false
     const held = await watching
     process.stdout.write(
-      `${name.padEnd(26)} ${String(total.steps).padStart(8)} steps, ${days.length} days, ${tools.length} tools: ${Math.round(taken)} ms, ${Math.round((user + system) / 1_000)} ms of CPU, held up ${Math.round(held)} ms\n`,
+      `${name.padEnd(26)} ${String(total.stepCount).padStart(8)} steps, ${days.length} days, ${tools.length} tools: ${Math.round(taken)} ms, ${Math.round((user + system) / 1_000)} ms of CPU, held up ${Math.round(held)} ms\n`,
     )
   }
 } finally {

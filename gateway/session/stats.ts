@@ -1,5 +1,4 @@
 import type { DescField, MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 import {
   GetSessionStatsRequest_ToolDetail as Detail,
@@ -16,7 +15,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { fromModelRef, modelRef } from '../records/model.ts'
-import { fromSetTime, time } from '../records/time.ts'
+import { time } from '../records/time.ts'
 import { cost, fromCost, fromTokenUsage, tokenUsage } from '../records/usage.ts'
 import { limitedBy, mostIn } from '../shape.ts'
 
@@ -85,8 +84,8 @@ function toGetSessionStats({
   tools = 'summary',
 }: z.output<typeof statsQuery>): MessageInitShape<typeof GetSessionStatsRequestSchema> {
   return {
-    startTime: from === undefined ? undefined : timestampFromMs(Number(from)),
-    endTime: to === undefined ? undefined : timestampFromMs(Number(to)),
+    startTime: from === undefined ? undefined : Number(from),
+    endTime: to === undefined ? undefined : Number(to),
     projectId: project,
     timeZone: timezone,
     toolDetail: details.toProto(tools),
@@ -96,7 +95,7 @@ function toGetSessionStats({
 function fromSessionStats(stats: SessionStats | undefined): JsonOf<typeof sessionStats> {
   if (stats === undefined) throw new Error('The session service returned no statistics')
   return {
-    range: { from: fromSetTime(stats.startTime), to: fromSetTime(stats.endTime) },
+    range: { from: stats.startTime, to: stats.endTime },
     sessions: stats.sessionCount,
     subagents: stats.childCount,
     prompts: stats.promptCount,

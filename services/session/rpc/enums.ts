@@ -1,6 +1,6 @@
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import { Order, GetSessionStatsRequest_ToolDetail as ToolDetail } from '#gen/portico/session/v1/session_service_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
 /** How a run ended. */
@@ -29,6 +29,3 @@ export const replies = enumTable({
 
 /** Order of a list. */
 export const orders = enumTable({ ascending: Order.ASCENDING, descending: Order.DESCENDING })
-
-/** What statistics say about tools. */
-export const toolDetails = enumTable({ none: ToolDetail.NONE, summary: ToolDetail.SUMMARY, full: ToolDetail.FULL })

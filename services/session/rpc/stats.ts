@@ -1,19 +1,18 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
+  GetSessionStatsRequest_ToolDetailSchema,
   GetSessionStatsRequestSchema,
   type SessionService,
   GetSessionStatsRequest_ToolDetail as ToolDetail,
 } from '#gen/portico/session/v1/session_service_pb.js'
-import type { CallCountsSchema, SessionStatsSchema, ToolStatsSchema } from '#gen/portico/session/v1/stats_pb.js'
+import { type SessionStats, SessionStatsSchema } from '#gen/portico/session/v1/stats_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, invalid } from '#shared/rpc/parse.ts'
+import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
 import { Calendar } from '../domain/stats/calendar.ts'
-import { type CallCounts, Stats } from '../domain/stats/stats.ts'
+import { Stats } from '../domain/stats/stats.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { toolDetails } from './enums.ts'
 
 const checkRequest = checkLimits(GetSessionStatsRequestSchema)
 
@@ -24,20 +23,17 @@ export function statsHandlers(dependencies: SessionDependencies) {
     /** Adds up what the sessions of the caller's workspace did in a range of time. */
     async getSessionStats(request, context) {
       const { workspaceId } = principalOf(context)
-      const from = request.startTime && timestampMs(request.startTime)
-      const to = request.endTime === undefined ? clock.now() : timestampMs(request.endTime)
+      const { startTime: from, endTime: to = clock.now(), projectId, toolDetail = ToolDetail.SUMMARY } = request
       check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
-      const { projectId, toolDetail = ToolDetail.SUMMARY } = request
-      const detail = toolDetails.fromProto(toolDetail)
-      check(detail !== undefined, 'tool_detail', 'is not a known value')
+      checkEnum(GetSessionStatsRequest_ToolDetailSchema, toolDetail, 'tool_detail')
       checkRequest(request)
-      const calls = detail !== 'none'
+      const calls = toolDetail !== ToolDetail.NONE
       const stats = new Stats(parseTimeZone(request.timeZone))
       for await (const batch of store.listActivity(workspaceId, { from, to, projectId, calls })) {
         context.signal.throwIfAborted()
         for (const activity of batch) stats.add(activity)
       }
-      return { stats: statsToProto(stats, { from: from ?? stats.first ?? to, to }, detail) }
+      return { stats: messageOf(stats, from ?? stats.first ?? to, to, toolDetail) }
     },
   } satisfies Partial<ServiceImpl<typeof SessionService>>
 }
@@ -51,42 +47,18 @@ function parseTimeZone(timeZone = 'UTC'): Calendar {
   return calendar
 }
 
-type Detail = (typeof toolDetails.names)[number]
-
-/** Statistics as other services see them. */
-export function statsToProto(
-  stats: Stats,
-  { from, to }: { readonly from: number; readonly to: number },
-  detail: Detail,
-): MessageInitShape<typeof SessionStatsSchema> {
-  const { steps, tokens, costNanos } = stats.total
-  return {
-    startTime: timestampFromMs(from),
-    endTime: timestampFromMs(to),
+function messageOf(stats: Stats, startTime: number, endTime: number, detail: ToolDetail): SessionStats {
+  const usage = detail === ToolDetail.FULL ? { tools: stats.tools } : undefined
+  return create(SessionStatsSchema, {
+    ...stats.total,
+    startTime,
+    endTime,
     sessionCount: stats.sessions,
     childCount: stats.children,
     promptCount: stats.prompts,
-    stepCount: steps,
-    tokens,
-    costNanos,
-    tools: detail === 'none' ? undefined : toolsToProto(stats, detail),
+    tools: detail === ToolDetail.NONE ? undefined : { totals: stats.calls, usage },
     streakCount: stats.streak,
-    days: stats.days.map(({ date, steps }) => ({ date, stepCount: steps })),
-    models: stats.models.map(({ model, steps, tokens, costNanos }) => {
-      return { model, stepCount: steps, tokens, costNanos }
-    }),
-  }
-}
-
-function toolsToProto(stats: Stats, detail: Detail): MessageInitShape<typeof ToolStatsSchema> {
-  const totals = callsToProto(stats.calls)
-  if (detail !== 'full') return { totals }
-  const tools = stats.tools.map(({ name, calls, medianMs }) => {
-    return { name, calls: callsToProto(calls), medianDurationMs: medianMs }
+    days: stats.days,
+    models: stats.models,
   })
-  return { totals, usage: { tools } }
-}
-
-function callsToProto({ succeeded, failed, unfinished }: CallCounts): MessageInitShape<typeof CallCountsSchema> {
-  return { succeededCount: succeeded, failedCount: failed, unfinishedCount: unfinished }
 }

@@ -6,8 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SkillInput, SyntheticText } from "./session_pb.js";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionStats } from "./stats_pb.js";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message as Message$1 } from "./message_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 
@@ -309,18 +309,19 @@ export declare const ListSessionsResponseSchema: GenMessage<ListSessionsResponse
  */
 export declare type GetSessionStatsRequest = Message<"portico.session.v1.GetSessionStatsRequest"> & {
   /**
-   * Start of the range, before its end; absent: the time of the first counted event.
+   * Start of the range, before its end, in milliseconds since the Unix epoch; absent: the time of the first counted
+   * event.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   * @generated from field: optional double start_time = 1;
    */
-  startTime?: Timestamp | undefined;
+  startTime?: number | undefined;
 
   /**
-   * End of the range, exclusive; absent: now.
+   * End of the range, exclusive, in milliseconds since the Unix epoch; absent: now.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 2;
+   * @generated from field: optional double end_time = 2;
    */
-  endTime?: Timestamp | undefined;
+  endTime?: number | undefined;
 
   /**
    * Only sessions that belong to this project now; absent: all.

@@ -4,7 +4,6 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { TokenUsage } from "./session_pb.js";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 
@@ -21,18 +20,18 @@ export declare const file_portico_session_v1_stats: GenFile;
  */
 export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & {
   /**
-   * Start of the range: the requested one, or the time of the first counted event.
+   * Start of the range: the requested one, or the time of the first counted event; milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   * @generated from field: double start_time = 1;
    */
-  startTime?: Timestamp | undefined;
+  startTime: number;
 
   /**
-   * End of the range, exclusive.
+   * End of the range, exclusive; milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 2;
+   * @generated from field: double end_time = 2;
    */
-  endTime?: Timestamp | undefined;
+  endTime: number;
 
   /**
    * Root sessions with a prompt or a step in the range.

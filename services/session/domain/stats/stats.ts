@@ -1,6 +1,16 @@
-import { fromJsonString } from '@bufbuild/protobuf'
-import { type ModelRef, ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { create, fromJsonString } from '@bufbuild/protobuf'
+import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type CallCounts,
+  CallCountsSchema,
+  type DayStats,
+  DayStatsSchema,
+  type ModelStats,
+  ModelStatsSchema,
+  type ToolUsage,
+  ToolUsageSchema,
+} from '#gen/portico/session/v1/stats_pb.js'
 import { addCost, addTokens, NO_TOKENS } from '../session.ts'
 import type { CountedCall } from './activity.ts'
 import { type Calendar, daysBetween } from './calendar.ts'
@@ -30,26 +40,8 @@ export interface CountedActivity {
   readonly calls: readonly CountedCall[]
 }
 
-/** Calls by how they ended. */
-export type CallCounts = { -readonly [End in CountedCall['end']]: number }
-
-/** What was done with one tool. */
-export interface ToolUsage {
-  readonly name: string
-  readonly calls: CallCounts
-  readonly medianMs: number | undefined
-}
-
-/** What was done with one model. */
-export interface ModelUsage {
-  readonly model: ModelRef
-  readonly steps: number
-  readonly tokens: TokenUsage
-  readonly costNanos: bigint
-}
-
 interface Sum {
-  steps: number
+  stepCount: number
   tokens: TokenUsage
   costNanos: bigint
 }
@@ -66,7 +58,7 @@ export class Stats {
   /** Time of the first thing counted. */
   first: number | undefined
   prompts = 0
-  readonly calls: CallCounts = noCalls()
+  readonly calls = create(CallCountsSchema)
 
   constructor(calendar: Calendar) {
     this.#calendar = calendar
@@ -85,8 +77,8 @@ export class Stats {
       return
     }
     const sum = this.#models.get(model ?? '') ?? noSum()
-    if (sum.steps === 0) this.#models.set(model ?? '', sum)
-    sum.steps += 1
+    if (sum.stepCount === 0) this.#models.set(model ?? '', sum)
+    sum.stepCount += 1
     addUsage(sum, tokens, costNanos)
     const date = this.#calendar.dateOf(timeCreated)
     this.#days.set(date, (this.#days.get(date) ?? 0) + 1)
@@ -104,28 +96,36 @@ export class Stats {
   /** All steps, and the usage of compactions. */
   get total(): Readonly<Sum> {
     const total = { ...this.#compactions }
-    for (const { steps, tokens, costNanos } of this.#models.values()) {
-      total.steps += steps
+    for (const { stepCount, tokens, costNanos } of this.#models.values()) {
+      total.stepCount += stepCount
       addUsage(total, tokens, costNanos)
     }
     return total
   }
 
   /** By their tokens, most first; at most 1,000. */
-  get models(): ModelUsage[] {
-    const all = [...this.#models].map(([model, sum]) => ({ model: fromJsonString(ModelRefSchema, model), ...sum }))
-    return all.sort((a, b) => countOf(b.tokens) - countOf(a.tokens) || b.steps - a.steps).slice(0, MOST_NAMED)
+  get models(): ModelStats[] {
+    const all = [...this.#models].toSorted(
+      ([, a], [, b]) => countOf(b.tokens) - countOf(a.tokens) || b.stepCount - a.stepCount,
+    )
+    return all
+      .slice(0, MOST_NAMED)
+      .map(([model, sum]) => create(ModelStatsSchema, { model: fromJsonString(ModelRefSchema, model), ...sum }))
   }
 
   /** By their calls, most first; at most 1,000. */
   get tools(): ToolUsage[] {
-    const all = [...this.#tools].map(([name, { calls, durations }]) => ({ name, calls, medianMs: durations.median() }))
-    return all.sort((a, b) => callsOf(b.calls) - callsOf(a.calls) || (a.name < b.name ? -1 : 1)).slice(0, MOST_NAMED)
+    const all = [...this.#tools].toSorted(
+      ([a, { calls }], [b, { calls: others }]) => callsOf(others) - callsOf(calls) || (a < b ? -1 : 1),
+    )
+    return all.slice(0, MOST_NAMED).map(([name, { calls, durations }]) => {
+      return create(ToolUsageSchema, { name, calls, medianDurationMs: durations.median() })
+    })
   }
 
   /** Days with a step, in order. */
-  get days(): { readonly date: string; readonly steps: number }[] {
-    const all = [...this.#days].map(([date, steps]) => ({ date, steps }))
+  get days(): DayStats[] {
+    const all = [...this.#days].map(([date, stepCount]) => create(DayStatsSchema, { date, stepCount }))
     return all.sort((a, b) => (a.date < b.date ? -1 : 1))
   }
 
@@ -143,25 +143,21 @@ export class Stats {
   }
 
   #addCall({ name, end, durationMs }: CountedCall): void {
-    const tool = this.#tools.get(name) ?? { calls: noCalls(), durations: new Durations() }
+    const tool = this.#tools.get(name) ?? { calls: create(CallCountsSchema), durations: new Durations() }
     this.#tools.set(name, tool)
-    tool.calls[end] += 1
-    this.calls[end] += 1
+    tool.calls[`${end}Count`] += 1
+    this.calls[`${end}Count`] += 1
     if (durationMs !== undefined) tool.durations.add(durationMs)
   }
 }
 
 /** All calls, however they ended. */
-function callsOf({ succeeded, failed, unfinished }: CallCounts): number {
-  return succeeded + failed + unfinished
+function callsOf({ succeededCount, failedCount, unfinishedCount }: CallCounts): number {
+  return succeededCount + failedCount + unfinishedCount
 }
 
 function countOf({ input, output, reasoning, cacheRead, cacheWrite }: TokenUsage): number {
   return input + output + reasoning + cacheRead + cacheWrite
-}
-
-function noCalls(): CallCounts {
-  return { succeeded: 0, failed: 0, unfinished: 0 }
 }
 
 function addUsage(sum: Sum, tokens: TokenUsage | undefined, costNanos: bigint | undefined): void {
@@ -170,5 +166,5 @@ function addUsage(sum: Sum, tokens: TokenUsage | undefined, costNanos: bigint | 
 }
 
 function noSum(): Sum {
-  return { steps: 0, tokens: NO_TOKENS, costNanos: 0n }
+  return { stepCount: 0, tokens: NO_TOKENS, costNanos: 0n }
 }
