@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -81,6 +81,6 @@ async function filled(count: number): Promise<string> {
 
 function said(i: number): Message {
   const text = `Message ${i}: ${'all kinds of words '.repeat(10)}`
-  const prompt = { text, files: [], agents: [], metadata: undefined }
+  const prompt = create(PromptSchema, { text })
   return { type: 'user', id: `msg_${i}`, timeCreated: i, prompt }
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -120,7 +120,7 @@ async function workspaceOf(): Promise<string> {
 function message(n: number): Message {
   const [id, text] = [`msg_long${n}`, `${n} `.repeat(100)]
   if (n % 2 === 0) {
-    return { type: 'user', id, timeCreated: n, prompt: { text, files: [], agents: [], metadata: undefined } }
+    return { type: 'user', id, timeCreated: n, prompt: create(PromptSchema, { text }) }
   }
   return {
     type: 'assistant',

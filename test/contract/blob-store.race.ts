@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import { blobsOf, type Message } from '#services/session/domain/message.ts'
+import { create } from '@bufbuild/protobuf'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { blobIn, blobsOf, type Message } from '#services/session/domain/message.ts'
 import { forkSession } from '#services/session/run/lifetime/fork-session.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -28,7 +30,7 @@ async function importWith({ store, sessions }: BlobFixture, id: string, data: Bu
   await holdingBlobs(store, async (hold) => {
     const files = [fileOf(await store.put(W, data, hold))]
     await delay(PAUSE_MS)
-    const prompt = { text: '', files, agents: [], metadata: undefined }
+    const prompt = create(PromptSchema, { files })
     const message: Message = { type: 'user', id: `msg_${id}`, timeCreated: 1, prompt }
     const staged = await sessions.stageSession(W, id, 'import')
     await sessions.appendStaged(staged, [message])
@@ -106,7 +108,7 @@ async function checkContents({ store, sessions }: BlobFixture, sessionId: string
     (reads) => reads.inbox(0, 10),
     (_, items) => items.flatMap(({ item }) => (item.type === 'prompt' ? item.prompt.files : [])),
   )
-  for (const { hash } of [...said.flatMap(blobsOf), ...waiting.map(({ blob }) => blob)]) {
+  for (const { hash } of [...said.flatMap(blobsOf), ...waiting.flatMap(blobIn)]) {
     assert.ok(await store.get(W, hash), `content of ${sessionId}`)
   }
 }

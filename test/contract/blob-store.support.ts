@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { create } from '@bufbuild/protobuf'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { Prompt } from '#services/session/domain/message.ts'
+import { type FileAttachment, FileAttachmentSchema, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -25,9 +26,8 @@ export function newHold(): BlobHold {
 }
 
 /** A file that a message refers to. */
-export function fileOf({ hash, size }: BlobRef): Prompt['files'][number] {
-  const none = { uri: undefined, name: undefined, description: undefined, mention: undefined }
-  return { blob: { hash, size }, mime: 'text/plain', ...none }
+export function fileOf(blob: BlobRef): FileAttachment {
+  return create(FileAttachmentSchema, { source: { case: 'blob', value: blob }, mime: 'text/plain' })
 }
 
 /** Admits a prompt with a file, as the service does. */
@@ -40,7 +40,7 @@ export async function promptWith(
   return holdingBlobs(store, async (hold) => {
     const blob = await store.put(W, data, hold)
     await delay(PAUSE_MS)
-    const prompt: Prompt = { text: '', files: [fileOf(blob)], agents: [], metadata: undefined }
+    const prompt = create(PromptSchema, { files: [fileOf(blob)] })
     await sessions.admitPrompt(W, admission(id, { sessionId, prompt }))
     return blob.hash
   })

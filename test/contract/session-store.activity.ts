@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
@@ -144,7 +144,7 @@ export function activityCases(test: StoreTest): void {
 }
 
 function said(id: string, timeCreated: number): Message {
-  return { type: 'user', id, timeCreated, prompt: { text: id, files: [], agents: [], metadata: undefined } }
+  return { type: 'user', id, timeCreated, prompt: create(PromptSchema, { text: id }) }
 }
 
 async function read(store: UseCases, query: Partial<ActivityQuery> = {}, workspace = W): Promise<CountedActivity[]> {

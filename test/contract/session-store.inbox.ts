@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import {
   acquire,
@@ -22,21 +24,19 @@ export function inboxCases(test: StoreTest): void {
   test('an admitted input is answered with its event, and moves the session up', async ({ store, clock }) => {
     await store.createSession(W, newSession())
     clock.advance(9)
-    const prompt = {
+    const prompt = create(PromptSchema, {
       text: 'Look \u0000 \ud83d\ude00',
       files: [
         {
-          blob: { hash: 'ab', size: 2 },
+          source: { case: 'blob', value: { hash: 'ab', size: 2 } },
           mime: 'text/plain',
-          uri: undefined,
           name: 'a',
-          description: undefined,
           mention: { start: 0, end: 1, text: 'L' },
         },
       ],
-      agents: [{ name: 'plan', mention: undefined }],
+      agents: [{ name: 'plan' }],
       metadata: { $where: { 'a.b': 1e300 } },
-    }
+    })
     const expected = {
       type: 'prompt',
       id: 'msg_1',
@@ -133,7 +133,7 @@ export function inboxCases(test: StoreTest): void {
   test('a failing admission does not fail concurrent ones', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     const metadata = { count: 1n } as unknown as JsonObject
-    const broken = admission('msg_broken', { prompt: { text: '', files: [], agents: [], metadata } })
+    const broken = admission('msg_broken', { prompt: create(PromptSchema, { metadata }) })
     const outcomes = await Promise.allSettled(
       [admission('msg_1'), broken, admission('msg_2')].map((input) => store.admitPrompt(W, input)),
     )

@@ -1,7 +1,9 @@
 // A process of its own: it takes as long as all others of the folder.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
 import { Collection } from 'mongodb'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { recordStep } from '#services/session/domain/run.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
@@ -331,7 +333,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const { store } = fixture
     await store.createSession(W, newSession())
     await using slow = await tail(store)
-    const prompt = { text: 'x'.repeat(1024 * 1024), files: [], agents: [], metadata: undefined }
+    const prompt = create(PromptSchema, { text: 'x'.repeat(1024 * 1024) })
     const fast = await eventsOf(store, 10, async () => {
       for (let i = 0; i < 10; i++) await store.admitPrompt(W, admission(`msg_${i}`, { prompt }))
     })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { create } from '@bufbuild/protobuf'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
@@ -24,7 +26,7 @@ import {
 import { eventsOf } from './session-store.tail.ts'
 
 function said(id: string, text = id): Message {
-  return { type: 'user', id, timeCreated: 1, prompt: { text, files: [], agents: [], metadata: undefined } }
+  return { type: 'user', id, timeCreated: 1, prompt: create(PromptSchema, { text }) }
 }
 
 const STEP = assistant('msg_step', {

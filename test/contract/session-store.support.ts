@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AssistantPart,
@@ -9,10 +9,12 @@ import {
 import {
   type PermissionRequest,
   PermissionRequestSchema,
+  PromptSchema,
   SessionLocationSchema,
+  SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, Message, StoredMessage, SyntheticText } from '#services/session/domain/message.ts'
+import type { AssistantMessage, Message, StoredMessage } from '#services/session/domain/message.ts'
 import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
@@ -80,7 +82,7 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
   return {
     id,
     sessionId: 'ses_1',
-    prompt: { text, files: [], agents: [], metadata: undefined },
+    prompt: create(PromptSchema, { text }),
     delivery: 'steer',
     digest: `digest of ${text}`,
     admitter,
@@ -91,10 +93,10 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
 
 export function syntheticAdmission(
   id: string,
-  synthetic: Partial<SyntheticText> & { readonly text: string },
+  synthetic: MessageInitShape<typeof SyntheticTextSchema> & { readonly text: string },
 ): InSession<SyntheticAdmission> {
   const { prompt: _, ...rest } = admission(id, { digest: `digest of ${synthetic.text}` })
-  return { ...rest, synthetic: { description: undefined, metadata: undefined, ...synthetic } }
+  return { ...rest, synthetic: create(SyntheticTextSchema, synthetic) }
 }
 
 export function moveAdmission(id: string, changes: Partial<MoveAdmission> = {}): InSession<MoveAdmission> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -22,7 +22,7 @@ async function fill(data: string, directory: string): Promise<void> {
   const workspace = identity.prepare('SELECT workspaceId FROM workspaces').get()?.workspaceId as string
   await using store = await openSqliteSessionStore({ path: join(data, 'session.sqlite'), clock: systemClock })
   const staged = await store.stageSession(workspace, 'ses_long', 'import')
-  const prompt = { text: 'long ago', files: [], agents: [], metadata: undefined }
+  const prompt = create(PromptSchema, { text: 'long ago' })
   for (let n = 0; n < MESSAGES; n += 100) {
     const some = Array.from({ length: 100 }, (_, i) => n + i)
     await store.appendStaged(

@@ -79,10 +79,10 @@ const CASES: readonly Case[] = [
   items('PermissionRuleset.rules', 'POST', '/api/session', 'permissions', 1_000, rule),
   items('PermissionRuleset.rules', 'PATCH', session, 'permissions', 1_000, rule),
   length('PromptSessionRequest.text', 'POST', `${session}/prompt`, 'text', 1_048_576, parked),
-  length('PromptSessionRequest.text', 'POST', `${session}/synthetic`, 'text', 1_048_576, parked),
+  length('SyntheticText.text', 'POST', `${session}/synthetic`, 'text', 1_048_576, parked),
   items('PromptSessionRequest.files', 'POST', `${session}/prompt`, 'files', 32, { uri: 'data:,a' }),
   items('PromptSessionRequest.agents', 'POST', `${session}/prompt`, 'agents', 32, { name: 'plan' }),
-  length('FileInput.description', 'POST', `${session}/synthetic`, 'description', 16_384, parked),
+  length('SyntheticText.description', 'POST', `${session}/synthetic`, 'description', 16_384, parked),
   length('ListSessionsRequest.search', 'GET', '/api/session', 'search', 4_096),
   length('ListSessionsRequest.directory', 'GET', '/api/session', 'directory', 4_096),
   length('ListSessionsRequest.project_id', 'GET', '/api/session', 'project', 4_096),
@@ -92,7 +92,10 @@ const CASES: readonly Case[] = [
 
 /** Tried elsewhere, or beyond the reach of a client of these operations. */
 const ELSEWHERE = [
+  'AgentAttachment.name',
+  'FileInput.description',
   'FileInput.name',
+  'Mention.text',
   'SkillInput.skill_id',
   'PromptSessionRequest.skills',
   'CreateSessionRequest.directory',

@@ -7,7 +7,12 @@ import {
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { AssistantTool_State as State, StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
-import { SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  PromptSchema,
+  SessionLocationSchema,
+  SyntheticTextSchema,
+  TokenUsageSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -33,6 +38,7 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
     responseBody: '{"oops":true}',
   })
   const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
+  const source = { case: 'blob', value: blob } as const
   const mention = { start: 0, end: 5, text: '@file' }
   const tool = { name: 'bash', input: { command: 'ls' }, metadata: { exit: 0 } }
   const times = { createTime: 2_000, runTime: 2_001, completeTime: 2_002 }
@@ -46,26 +52,19 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
     {
       ...first,
       type: 'user',
-      prompt: {
+      prompt: create(PromptSchema, {
         text: 'Hello',
         files: [
-          { blob, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
-          {
-            blob,
-            mime: 'text/plain',
-            uri: undefined,
-            name: undefined,
-            description: undefined,
-            mention: undefined,
-          },
+          { source, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
+          { source, mime: 'text/plain' },
         ],
         agents: [{ name: 'plan', mention }],
         skills: [
-          { id: 'tidy', name: 'Tidy', text: 'Clean up', mention },
-          { id: 'tidy', name: 'Tidy' },
+          { skillId: 'tidy', name: 'Tidy', text: 'Clean up', mention },
+          { skillId: 'tidy', name: 'Tidy' },
         ],
         metadata,
-      },
+      }),
     },
     {
       ...head(2),
@@ -115,7 +114,11 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
       providerState: { response: 'r1' },
       snapshot: { start: 'tree1', end: 'tree2', files: ['src/a.ts'] },
     },
-    { ...third, type: 'synthetic', synthetic: { text: 'Note', description: 'For people', metadata: head(3).metadata } },
+    {
+      ...third,
+      type: 'synthetic',
+      synthetic: create(SyntheticTextSchema, { text: 'Note', description: 'For people', metadata: head(3).metadata }),
+    },
     { ...head(4), type: 'system', text: 'Be brief', description: 'Instructions' },
     { ...head(5), type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
     {

@@ -1,9 +1,13 @@
 import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { PermissionRequest, SessionLocation, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  PermissionRequest,
+  SessionLocation,
+  SyntheticText,
+  TokenUsage,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
-import type { SyntheticText } from './message.ts'
 import type { PermissionReply, PermissionRule } from './permission/permission.ts'
 import type { ForkOrigin, Outcome, Session } from './session.ts'
 

@@ -1,5 +1,4 @@
-import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
-import type { Prompt, SyntheticText } from './message.ts'
+import type { Prompt, SessionLocation, SyntheticText } from '#gen/portico/session/v1/session_pb.js'
 
 /** When an admitted input enters the conversation: at the next step boundary, or when the session is idle. */
 export type Delivery = 'steer' | 'queue'

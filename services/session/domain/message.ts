@@ -1,8 +1,13 @@
-import type { BlobRef, ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { BlobRef, ModelRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AssistantPart, AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { SessionLocation, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  FileAttachment,
+  Prompt,
+  SessionLocation,
+  SyntheticText,
+  TokenUsage,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { Prompt, SyntheticText } from './message/content.ts'
 import {
   type CompactionMessage,
   type MessageBase,
@@ -13,7 +18,6 @@ import {
 } from './message/imported.ts'
 import type { Outcome } from './session.ts'
 
-export type * from './message/content.ts'
 export type * from './message/imported.ts'
 
 /** Why a provider ended its answer. */
@@ -125,17 +129,20 @@ export function withContent(part: AssistantPart, content: AssistantPart['part'])
 }
 
 /** The blobs that a message refers to. */
-export function blobsOf(message: Message): readonly Pick<BlobRef, 'hash' | 'size'>[] {
-  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
+export function blobsOf(message: Message): readonly BlobRef[] {
+  if (message.type === 'user') return message.prompt.files.flatMap(blobIn)
   if (message.type !== 'assistant') return []
   return callsOf(message.parts).flatMap(({ content }) => blobsIn(content))
 }
 
 /** The blobs that the result of a tool refers to. */
 export function blobsIn(contents: readonly ToolContent[]): BlobRef[] {
-  return contents.flatMap(({ content }) =>
-    content.case === 'file' && content.value.source.case === 'blob' ? [content.value.source.value] : [],
-  )
+  return contents.flatMap(({ content }) => (content.case === 'file' ? blobIn(content.value) : []))
+}
+
+/** The blob that a file refers to, if it does. */
+export function blobIn({ source }: FileAttachment | ToolFile): BlobRef[] {
+  return source.case === 'blob' ? [source.value] : []
 }
 
 /** A message and its place in the conversation. */

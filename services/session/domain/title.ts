@@ -1,4 +1,5 @@
-import type { Message, Prompt } from './message.ts'
+import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from './message.ts'
 
 /** Characters of an input that a title is found from. */
 const MAX_INPUT_LENGTH = 4_000

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Delivery as DeliveryMessage, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery as DeliveryMessage } from '#gen/portico/session/v1/session_pb.js'
 import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -11,8 +11,6 @@ import { deliveries } from './enums.ts'
 
 /** Maximum number of characters of a prompt or a synthetic text. */
 export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
-/** Maximum number of characters of the description of a file or a synthetic text. */
-export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
 
 /** The delivery of an input; absent: `steer`. */
 export function parseDelivery(delivery: DeliveryMessage = DeliveryMessage.STEER): Delivery {

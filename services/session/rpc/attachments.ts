@@ -1,6 +1,17 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type FileAttachment,
+  FileAttachmentSchema,
+  type FileInput,
+  type Prompt,
+  type SkillAttachment,
+  SkillAttachmentSchema,
+  type SkillInput,
+} from '#gen/portico/session/v1/session_pb.js'
+import type { PromptSessionRequest } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { invalid } from '#shared/rpc/parse.ts'
-import type { AgentAttachment, FileAttachment, Prompt, SkillAttachment } from '../domain/message.ts'
+import { blobIn } from '../domain/message.ts'
 import type { BlobHold, BlobStore } from '../ports/blob-store.ts'
 import type { Catalog } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
@@ -15,19 +26,6 @@ export interface Attaching {
 /** What is attached to a prompt. */
 export type Attached = Pick<Prompt, 'files' | 'skills'>
 
-/** A file as it was sent. */
-export type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
-
-/** A skill as it was sent. */
-export type SentSkill = Pick<SkillAttachment, 'id'> & { readonly mention: SkillAttachment['mention'] | undefined }
-
-/** What a prompt refers to, as it was sent. */
-export interface Sent {
-  readonly files: readonly SentFile[]
-  readonly agents: readonly AgentAttachment[]
-  readonly skills: readonly SentSkill[]
-}
-
 /** Maximum size of all files of one prompt, in bytes: a message that contains them must stay below 64 MiB. */
 const MAX_FILES_SIZE = 40 * 1_048_576
 
@@ -39,17 +37,17 @@ export async function prepareAttachments(
   { blobs, catalog }: Attaching,
   call: PeerCall,
   directory: string,
-  { files, agents, skills }: Sent,
+  { files, agents, skills }: PromptSessionRequest,
   hold: BlobHold,
 ): Promise<Attached> {
   const names = agents.map(({ name }) => name)
   await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
-  const known = await readSkills(catalog, call, directory, skills)
+  const found = await readSkills(catalog, call, directory, skills)
   const attachments: FileAttachment[] = []
   let size = 0
   for (const input of files) {
     const attachment = await readFile(blobs, catalog, call, directory, input, hold)
-    size += attachment.blob.size
+    for (const blob of blobIn(attachment)) size += blob.size
     if (size > MAX_FILES_SIZE) {
       throw new Rejection('ATTACHMENT_INVALID', {
         problem: `The files of a prompt must not exceed ${MAX_FILES_SIZE} bytes together`,
@@ -57,7 +55,7 @@ export async function prepareAttachments(
     }
     attachments.push(attachment)
   }
-  return { files: attachments, skills: known.length > 0 ? known : undefined }
+  return { files: attachments, skills: found }
 }
 
 async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
@@ -71,19 +69,19 @@ async function readSkills(
   catalog: Catalog,
   call: PeerCall,
   directory: string,
-  skills: readonly SentSkill[],
+  skills: readonly SkillInput[],
 ): Promise<SkillAttachment[]> {
   const read = async (id: string) =>
     catalog.getSkill(call, directory, id).catch((error: unknown) => {
       throw unfound(error, directory, 'SKILL_NOT_FOUND', 'skills', `Skill not found: ${id.slice(0, 256)}`)
     })
-  const ids = skills.map(({ id }) => id)
+  const ids = skills.map(({ skillId }) => skillId)
   const known = new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await read(id)] as const)))
-  return skills.flatMap(({ id, mention }, i) => {
-    const skill = known.get(id)
+  return skills.flatMap(({ skillId, mention }, i) => {
+    const skill = known.get(skillId)
     if (skill === undefined) return []
-    const { name, text } = skill
-    return [{ id, name, text: ids.indexOf(id) === i ? text : undefined, mention }]
+    const text = ids.indexOf(skillId) === i ? skill.text : undefined
+    return [create(SkillAttachmentSchema, { skillId, name: skill.name, text, mention })]
   })
 }
 
@@ -98,20 +96,20 @@ async function readFile(
   catalog: Catalog,
   call: PeerCall,
   directory: string,
-  { uri, name, description, mention }: SentFile,
+  { uri, name, description, mention }: FileInput,
   hold: BlobHold,
 ): Promise<FileAttachment> {
   const file = await catalog.readAttachment(call, directory, uri).catch((error: unknown) => {
     const problem = locationProblem(error, directory)
     throw problem === undefined ? error : new Rejection('ATTACHMENT_INVALID', { problem }, { cause: error })
   })
-  const { hash, size } = await blobs.put(call.principal.workspaceId, file.data, hold)
-  return {
-    blob: { hash, size },
+  const blob = await blobs.put(call.principal.workspaceId, file.data, hold)
+  return create(FileAttachmentSchema, {
+    source: { case: 'blob', value: blob },
     mime: file.mime,
     uri: uri.startsWith('data:') ? undefined : uri,
     name: name ?? file.name,
     description,
     mention,
-  }
+  })
 }

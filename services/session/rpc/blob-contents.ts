@@ -1,5 +1,5 @@
-import { create } from '@bufbuild/protobuf'
-import { type BlobRef, BlobRefSchema, type ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { BlobRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { FileAttachment, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 
@@ -13,20 +13,21 @@ export const BY_HASH: BlobContents = new Map()
 
 const NO_BYTES = new Uint8Array()
 
-type Ref = Pick<BlobRef, 'hash' | 'size'>
-
-/** Where a message that is sent has the content of a file. */
-export function sourceOf(blobs: BlobContents, { hash, size }: Ref) {
-  if (blobs === BY_HASH) return { case: 'blob', value: create(BlobRefSchema, { hash, size }) } as const
-  return { case: 'data', value: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> } as const
+/** A prompt as it is sent. */
+export function withFiles(prompt: Prompt, blobs: BlobContents): Prompt {
+  return prompt.files.length === 0 ? prompt : { ...prompt, files: prompt.files.map((file) => filled(file, blobs)) }
 }
 
 /** A piece of what a tool returned, as it is sent. */
 export function withContent(piece: ToolContent, blobs: BlobContents): ToolContent {
   const { content } = piece
-  if (content.case !== 'file' || content.value.source.case !== 'blob') return piece
-  const source = sourceOf(blobs, content.value.source.value)
-  return { ...piece, content: { case: 'file', value: { ...content.value, source } } }
+  return content.case === 'file' ? { ...piece, content: { ...content, value: filled(content.value, blobs) } } : piece
+}
+
+function filled<F extends FileAttachment | ToolFile>(file: F, blobs: BlobContents): F {
+  if (blobs === BY_HASH || file.source.case !== 'blob') return file
+  const value = (blobs.get(file.source.value.hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer>
+  return { ...file, source: { case: 'data', value } }
 }
 
 /** The content that was read; `missing` is the hash of one that is missing. */
@@ -39,7 +40,7 @@ interface Found {
 export async function findContents(
   blobs: Pick<BlobStore, 'get'>,
   workspace: string,
-  refs: readonly Ref[],
+  refs: readonly BlobRef[],
 ): Promise<Found> {
   if (refs.length === 0) return { contents: NO_BLOBS, missing: undefined }
   const contents = new Map<string, Uint8Array>()
@@ -60,7 +61,7 @@ export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,
   key: SessionKey,
   read: () => Promise<T>,
-  refsOf: (found: T) => readonly Ref[],
+  refsOf: (found: T) => readonly BlobRef[],
 ): Promise<{ readonly found: T; readonly contents: BlobContents }> {
   for (let again = false; ; again = true) {
     const found = await read()

@@ -20,7 +20,7 @@ import type {
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
-import { itemToProto, syntheticToProto } from './message-to-proto.ts'
+import { itemToProto } from './message-to-proto.ts'
 import { forkToProto, rulesToProto, sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -77,7 +77,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'inboxDeliveryChanged', value: { messageId, delivery: deliveries.toProto(delivery) } }
     }
     case 'synthetic-added':
-      return { case: 'syntheticAdded', value: { synthetic: syntheticToProto(data.synthetic) } }
+      return { case: 'syntheticAdded', value: { synthetic: data.synthetic } }
     case 'session-moved':
       return { case: 'sessionMoved', value: { location: data.location } }
     case 'execution-started':

@@ -15,7 +15,7 @@ import { check, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type AssistantMessage, type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkPart, promptFromProto, timeFromProto } from './content-from-proto.ts'
+import { checkPart, timeFromProto } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
 import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
@@ -98,11 +98,9 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
   const { id, timeCreated } = head
   switch (kind.case) {
     case 'user':
-      return { id, timeCreated, type: 'user', prompt: promptFromProto(kind.value) }
-    case 'synthetic': {
-      const { text, description, metadata } = kind.value
-      return { id, timeCreated, type: 'synthetic', synthetic: { text, description, metadata } }
-    }
+      return { id, timeCreated, type: 'user', prompt: kind.value }
+    case 'synthetic':
+      return { id, timeCreated, type: 'synthetic', synthetic: kind.value }
     case 'assistant':
       return { ...head, ...stepFromProto(kind.value) }
     case 'agentSwitched': {

@@ -1,15 +1,16 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { AddSyntheticInputRequest, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '../domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitSynthetic } from '../domain/inbox/inputs.ts'
 import { type InboxItem, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
 import { jsonBytesOf } from '../domain/message/size.ts'
-import type { SyntheticText } from '../domain/message.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import { checkAdmitted, digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, parseDelivery } from './admission.ts'
+import { checkAdmitted, digestOf, parseDelivery } from './admission.ts'
 import { NO_BLOBS, readWithContents } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { blobsOfItem, itemToProto } from './message-to-proto.ts'
@@ -23,6 +24,8 @@ const MAX_PAGE_BYTES = 40 * 1_048_576
 /** How many items to read at once while they are small; the first ones show how large they are. */
 const BATCH = 20
 const FIRST_BATCH = 2
+
+const checkSynthetic = checkLimits(SyntheticTextSchema)
 
 const PROBLEMS: Readonly<Partial<Record<Unchanged, string>>> = {
   unknown: 'was never in the inbox of this session',
@@ -38,7 +41,10 @@ export function inboxHandlers(dependencies: SessionDependencies) {
     async addSyntheticInput(request, context) {
       const admitter = principalOf(context)
       const id = parseMessageId(request.messageId)
-      const synthetic = parseSynthetic(request)
+      const { synthetic } = request
+      check(synthetic !== undefined, 'synthetic', 'must be set')
+      checkSynthetic(synthetic)
+      parseMetadata(synthetic.metadata)
       const delivery = parseDelivery(request.delivery)
       const { text, description = null, metadata = null } = synthetic
       const digest = digestOf([text, description, metadata, delivery])
@@ -103,16 +109,6 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       return {}
     },
   } satisfies Partial<ServiceImpl<typeof SessionService>>
-}
-
-function parseSynthetic({ synthetic }: AddSyntheticInputRequest): SyntheticText {
-  check(synthetic !== undefined, 'synthetic', 'must be set')
-  const { text, description, metadata } = synthetic
-  return {
-    text: parseText('text', text, 0, MAX_TEXT_LENGTH),
-    description: description && parseText('description', description, 0, MAX_DESCRIPTION_LENGTH),
-    metadata: parseMetadata(metadata),
-  }
 }
 
 async function readItems(store: SessionStore, workspace: string, sessionId: string): Promise<InboxItem[]> {

@@ -10,28 +10,17 @@ import {
   ShellCommand_Status,
   type ShellCommandSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import type {
-  AgentAttachmentSchema,
-  FileAttachmentSchema,
-  InboxItemSchema,
-  PromptSchema,
-  SkillAttachmentSchema,
-  SyntheticTextSchema,
-} from '#gen/portico/session/v1/session_pb.js'
+import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { InboxItem } from '../domain/inbox.ts'
-import type {
-  AgentAttachment,
-  AssistantMessage,
-  CompactionMessage,
-  FileAttachment,
-  Message,
-  Prompt,
-  ShellMessage,
-  SkillAttachment,
-  SyntheticText,
+import {
+  type AssistantMessage,
+  blobIn,
+  type CompactionMessage,
+  type Message,
+  type ShellMessage,
 } from '../domain/message.ts'
-import { type BlobContents, sourceOf, withContent } from './blob-contents.ts'
+import { type BlobContents, withContent, withFiles } from './blob-contents.ts'
 import { deliveries, outcomes } from './enums.ts'
 
 /** How far a command is. */
@@ -64,7 +53,7 @@ type Kind = NonNullable<MessageInitShape<typeof MessageSchema>['kind']>
 function kindToProto(message: Message, blobs: BlobContents): Kind {
   switch (message.type) {
     case 'user':
-      return { case: 'user', value: promptToProto(message.prompt, blobs) }
+      return { case: 'user', value: withFiles(message.prompt, blobs) }
     case 'assistant':
       return { case: 'assistant', value: assistantToProto(message, blobs) }
     case 'agent-switched':
@@ -77,7 +66,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       }
     }
     case 'synthetic':
-      return { case: 'synthetic', value: syntheticToProto(message.synthetic) }
+      return { case: 'synthetic', value: message.synthetic }
     case 'location-switched': {
       const { location, previous } = message
       const value = {
@@ -158,51 +147,6 @@ function partWithContent(whole: AssistantPart, blobs: BlobContents): AssistantPa
   return { ...whole, part: { case: 'tool', value: { ...part.value, content } } }
 }
 
-/** A prompt as other services see it, with the content of its files. */
-export function promptToProto(prompt: Prompt, blobs: BlobContents): MessageInitShape<typeof PromptSchema> {
-  return {
-    text: prompt.text,
-    files: prompt.files.map((file) => fileToProto(file, blobs)),
-    agents: prompt.agents.map(agentToProto),
-    skills: prompt.skills?.map(skillToProto) ?? [],
-    metadata: prompt.metadata,
-  }
-}
-
-/** A synthetic text as other services see it. */
-export function syntheticToProto({
-  text,
-  description,
-  metadata,
-}: SyntheticText): MessageInitShape<typeof SyntheticTextSchema> {
-  return {
-    text,
-    description,
-    metadata,
-  }
-}
-
-function fileToProto(file: FileAttachment, blobs: BlobContents): MessageInitShape<typeof FileAttachmentSchema> {
-  const { name, description, mention } = file
-  return {
-    source: sourceOf(blobs, file.blob),
-    mime: file.mime,
-    uri: file.uri,
-    name,
-    description,
-    mention,
-  }
-}
-
-function agentToProto({ name, mention }: AgentAttachment): MessageInitShape<typeof AgentAttachmentSchema> {
-  return { name, mention }
-}
-
-function skillToProto(skill: SkillAttachment): MessageInitShape<typeof SkillAttachmentSchema> {
-  const { id: skillId, name, text, mention } = skill
-  return { skillId, name, text, mention }
-}
-
 function setTime(milliseconds: number | undefined): Timestamp | undefined {
   return milliseconds === undefined ? undefined : timestampFromMs(milliseconds)
 }
@@ -222,16 +166,16 @@ export function itemToProto(item: InboxItem, blobs: BlobContents): ItemInit {
 }
 
 /** The blobs that an inbox item refers to. */
-export function blobsOfItem(item: InboxItem): readonly Pick<BlobRef, 'hash' | 'size'>[] {
-  return item.type === 'prompt' ? item.prompt.files.map(({ blob }) => blob) : []
+export function blobsOfItem(item: InboxItem): readonly BlobRef[] {
+  return item.type === 'prompt' ? item.prompt.files.flatMap(blobIn) : []
 }
 
 function payloadToProto(item: InboxItem, blobs: BlobContents): NonNullable<ItemInit['payload']> {
   switch (item.type) {
     case 'prompt':
-      return { case: 'prompt', value: promptToProto(item.prompt, blobs) }
+      return { case: 'prompt', value: withFiles(item.prompt, blobs) }
     case 'synthetic':
-      return { case: 'synthetic', value: syntheticToProto(item.synthetic) }
+      return { case: 'synthetic', value: item.synthetic }
     case 'move':
       return { case: 'move', value: item.move }
     case 'compaction':

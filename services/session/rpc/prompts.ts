@@ -2,9 +2,9 @@ import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   AgentAttachmentSchema,
-  type FileInput,
   FileInputSchema,
-  type SkillInput,
+  type Prompt,
+  PromptSchema,
   SkillInputSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import {
@@ -13,36 +13,26 @@ import {
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, isWithin, parseText } from '#shared/rpc/parse.ts'
+import { checkAllLimits } from '#shared/rpc/field-limits.ts'
+import { check, isWithin } from '#shared/rpc/parse.ts'
 import { admitPrompt } from '../domain/inbox/inputs.ts'
-import type { AdmissionReads, Delivery } from '../domain/inbox.ts'
+import type { AdmissionReads } from '../domain/inbox.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
-import type { Mention, Prompt } from '../domain/message.ts'
 import type { Revision } from '../domain/revision.ts'
 import type { EditablePrompt } from '../ports/catalog.ts'
 import { nothing, type SessionReads } from '../ports/session-store.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admission.ts'
-import { type Attached, prepareAttachments, type Sent, type SentFile, type SentSkill } from './attachments.ts'
+import { type Attached, prepareAttachments } from './attachments.ts'
 import { findContents, missingBlob } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { deliveries } from './enums.ts'
 import { blobsOfItem, itemToProto } from './message-to-proto.ts'
-import { parseAgentName, parseMessageId, parseMetadata } from './parse.ts'
+import { parseMessageId, parseMetadata } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
 
-const NO_FILES: Attached = { files: [] }
-const checkRequest = checkLimits(PromptSessionRequestSchema)
-const checkFile = checkLimits(FileInputSchema)
-const checkSkill = checkLimits(SkillInputSchema)
-
-/** A prompt of the right form. */
-interface ParsedPrompt {
-  readonly words: Pick<Prompt, 'text' | 'agents' | 'metadata'>
-  readonly delivery: Delivery
-  readonly sent: Sent
-}
+const NOTHING: Attached = { files: [], skills: [] }
+const checkRequest = checkAllLimits(PromptSessionRequestSchema)
 
 /** The handler of prompts. */
 export function promptHandlers(dependencies: SessionDependencies) {
@@ -59,37 +49,33 @@ export function promptHandlers(dependencies: SessionDependencies) {
       const key = { workspace: admitter.workspaceId, sessionId }
       const id = parseMessageId(request.messageId)
       const call = peerCallOf(context)
-      const asSent = parsePrompt(request)
-      checkSize(asSent, NO_FILES)
+      checkPrompt(request)
+      const asText = promptOf(request, NOTHING)
       const known = { id, digest: digestOf(sentBy(request)), admitter, wake: !request.parked }
       const admissionReads = (reads: SessionReads) => reads.admissionReads(id)
-      const admit = (
-        revision: Revision,
-        reads: AdmissionReads,
-        { words, delivery }: ParsedPrompt,
-        attached: Attached,
-      ) => {
-        const admission = { ...known, delivery, prompt: { ...words, ...attached } }
+      const admit = (revision: Revision, reads: AdmissionReads, prompt: Prompt, delivery = request.delivery) => {
+        const admission = { ...known, delivery: parseDelivery(delivery), prompt }
         return checkAdmitted(admitPrompt(revision, reads, admission), sessionId, id)
       }
-      const attachAndAdmit = (directory: string, parsed: ParsedPrompt) =>
+      const attachAndAdmit = (directory: string, edited: PromptSessionRequest) =>
         holdingBlobs(blobs, async (hold) => {
-          const attached = await prepareAttachments(dependencies, call, directory, parsed.sent, hold)
-          checkSize(parsed, attached)
-          return await store.revise(key, admissionReads, (revision, reads) => admit(revision, reads, parsed, attached))
+          const prompt = promptOf(edited, await prepareAttachments(dependencies, call, directory, edited, hold))
+          return store.revise(key, admissionReads, (revision, reads) => admit(revision, reads, prompt, edited.delivery))
         })
       const admitIn = async (directory: string) => {
-        const edited = await promptHooks.edit(call, { directory, sessionId }, editable(request), (wanted) =>
-          attachAndAdmit(directory, parsePrompt(withEdits(request, wanted))),
-        )
-        return edited ?? (await attachAndAdmit(directory, asSent))
+        const item = await promptHooks.edit(call, { directory, sessionId }, editable(request), (wanted) => {
+          const edited = withEdits(request, wanted)
+          checkPrompt(edited)
+          return attachAndAdmit(directory, edited)
+        })
+        return item ?? (await attachAndAdmit(directory, request))
       }
 
       // An id that was admitted before, and a text that no plugin changes, need nothing but the store.
       const first = await store.revise(key, admissionReads, (revision, reads) => {
         const { directory } = revision.state
-        const isReady = reads.taken !== undefined || (isWords(asSent) && promptHooks.areNone(key.workspace, directory))
-        return isReady ? admit(revision, reads, asSent, NO_FILES) : directory
+        const isReady = reads.taken !== undefined || (isText(request) && promptHooks.areNone(key.workspace, directory))
+        return isReady ? admit(revision, reads, asText) : directory
       })
       const item = typeof first === 'string' ? await admitIn(first) : first
       const { contents, missing } = await findContents(blobs, key.workspace, blobsOfItem(item))
@@ -108,67 +94,31 @@ function sentBy({ text, files, agents, skills, metadata, delivery }: PromptSessi
   return skills.length === 0 ? sent : [...sent, skills]
 }
 
-function isWords({ sent }: ParsedPrompt): boolean {
-  return sent.files.length === 0 && sent.agents.length === 0 && sent.skills.length === 0
+function isText({ files, agents, skills }: PromptSessionRequest): boolean {
+  return files.length === 0 && agents.length === 0 && skills.length === 0
 }
 
-function checkSize({ words }: ParsedPrompt, attached: Attached): void {
-  const field = attached.skills === undefined ? 'text' : 'skills'
-  const fits = fitsAsJson({ ...words, ...attached }, MAX_MESSAGE_BYTES)
+/** The prompt with what was read for it. */
+function promptOf({ text, agents, metadata }: PromptSessionRequest, attached: Attached): Prompt {
+  const prompt = create(PromptSchema, { text, agents, metadata, ...attached })
   check(
-    fits,
-    field,
+    fitsAsJson(prompt, MAX_MESSAGE_BYTES),
+    attached.skills.length === 0 ? 'text' : 'skills',
     `must have at most ${MAX_MESSAGE_BYTES} bytes together with the descriptions of files, agents and skills`,
   )
+  return prompt
 }
 
 /** Rejects with REQUEST_INVALID. */
-function parsePrompt(request: PromptSessionRequest): ParsedPrompt {
+function checkPrompt(request: PromptSessionRequest): void {
   checkRequest(request)
-  const words = parseWords(request)
-  const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
-  checkMentions(sent)
-  return { words, delivery: parseDelivery(request.delivery), sent }
-}
-
-function parseWords(request: PromptSessionRequest): ParsedPrompt['words'] {
-  const { agents } = request
-  return {
-    text: request.text,
-    agents: agents.map(({ name, mention }, i) => ({
-      name: parseAgentName(`agents[${i}].name`, name),
-      mention: parseMention(`agents[${i}].mention`, mention),
-    })),
-    metadata: parseMetadata(request.metadata),
-  }
-}
-
-/** The texts that mentions quote must not be longer, in total, than a prompt may be. */
-function checkMentions({ files, agents, skills }: Sent): void {
+  parseMetadata(request.metadata)
+  parseDelivery(request.delivery)
+  // The texts that mentions quote must not be longer, in total, than a prompt may be.
+  const { files, agents, skills } = request
   const texts = [...files, ...agents, ...skills].map(({ mention }) => mention?.text ?? '')
   const fit = isWithin(texts.join(''), 0, MAX_TEXT_LENGTH)
   check(fit, 'text', `must not be quoted by mentions with more than ${MAX_TEXT_LENGTH} characters in total`)
-}
-
-function parseMention(field: string, mention: Mention | undefined): Mention | undefined {
-  if (mention === undefined) return undefined
-  const { start, end, text } = mention
-  return { start, end, text: parseText(`${field}.text`, text, 0, MAX_TEXT_LENGTH) }
-}
-
-function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
-  return files.map((file, i) => {
-    checkFile(file, `files[${i}]`)
-    const { uri, name, description, mention } = file
-    return { uri, name, description, mention: parseMention(`files[${i}].mention`, mention) }
-  })
-}
-
-function parseSkills(skills: readonly SkillInput[]): readonly SentSkill[] {
-  return skills.map((skill, i) => {
-    checkSkill(skill, `skills[${i}]`)
-    return { id: skill.skillId, mention: parseMention(`skills[${i}].mention`, skill.mention) }
-  })
 }
 
 /** What plugins are shown of a prompt. */

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
 import { PermissionRulesetSchema, type Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
 import {
   type CreateSessionRequest,
@@ -15,7 +16,6 @@ import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { pageSizeParser } from '#shared/rpc/pages.ts'
 import { check, parseMask } from '#shared/rpc/parse.ts'
 import { type Description, describeSession, viewSession as recordView } from '../domain/description.ts'
-import type { Prompt } from '../domain/message.ts'
 import { newSession } from '../domain/new-session.ts'
 import { selectAgent, selectModel } from '../domain/selection.ts'
 import type { NewSession, Session } from '../domain/session.ts'

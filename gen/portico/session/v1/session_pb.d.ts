@@ -277,7 +277,7 @@ export declare type Mention = Message<"portico.session.v1.Mention"> & {
   end: number;
 
   /**
-   * At most 1,048,576 characters, in all mentions of a prompt together.
+   * In all mentions of a prompt together, too.
    *
    * @generated from field: string text = 3;
    */
@@ -405,8 +405,6 @@ export declare const FileAttachmentSchema: GenMessage<FileAttachment>;
  */
 export declare type AgentAttachment = Message<"portico.session.v1.AgentAttachment"> & {
   /**
-   * 1 to 256 characters.
-   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -542,14 +540,12 @@ export declare const PromptSchema: GenMessage<Prompt>;
  */
 export declare type SyntheticText = Message<"portico.session.v1.SyntheticText"> & {
   /**
-   * At most 1,048,576 characters.
-   *
    * @generated from field: string text = 1;
    */
   text: string;
 
   /**
-   * For people, at most 16,384 characters; absent: none was given.
+   * For people; absent: none was given.
    *
    * @generated from field: optional string description = 2;
    */

@@ -5,6 +5,7 @@ import { saidIn } from '#services/session/domain/generation/draft-part.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
+import { parsePayload } from './inbox.ts'
 import { parsePart } from './messages.ts'
 
 export const events = defineTable({
@@ -160,7 +161,7 @@ export function completeEvent(record: EventRecord, { data, source }: StoredEvent
   if (source !== undefined) {
     if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
     if (source.type === 'part') fillFromPart(data, parsePart(held))
-    else fillFromItem(data, JSON.parse(held))
+    else fillFromItem(data, parsePayload(data.item?.type ?? 'synthetic', held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
 }

@@ -1,3 +1,5 @@
+import { fromJsonString, toJson } from '@bufbuild/protobuf'
+import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, json, optional, type RowOf, text } from '#shared/stores/table.ts'
@@ -71,9 +73,9 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
 function payloadOf(item: InboxItem): unknown {
   switch (item.type) {
     case 'prompt':
-      return item.prompt
+      return toJson(PromptSchema, item.prompt)
     case 'synthetic':
-      return item.synthetic
+      return toJson(SyntheticTextSchema, item.synthetic)
     case 'move':
       return item.move
     case 'compaction':
@@ -90,9 +92,15 @@ export function settledUpdate(
     : { state: 'cancelled', timeSettled: write.timeCancelled }
 }
 
+/** The content of an item. */
+export function parsePayload(kind: InboxRecord['kind'], data: string) {
+  if (kind === 'prompt') return fromJsonString(PromptSchema, data)
+  return kind === 'synthetic' ? fromJsonString(SyntheticTextSchema, data) : JSON.parse(data)
+}
+
 /** The item, in any state. */
 function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
-  return { type: kind, id, sessionId, delivery, timeCreated, [kind]: JSON.parse(data) } as InboxItem
+  return { type: kind, id, sessionId, delivery, timeCreated, [kind]: parsePayload(kind, data) } as InboxItem
 }
 
 export function toKnownItem(record: InboxRecord): KnownItem {

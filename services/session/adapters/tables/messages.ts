@@ -1,5 +1,6 @@
-import { fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import { fromJson, fromJsonString, toJson, toJsonString } from '@bufbuild/protobuf'
 import { type AssistantPart, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { moneyAsText } from '#services/session/domain/message/size.ts'
 import { type AssistantMessage, isSettled, type Message, type StoredMessage } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
@@ -80,7 +81,8 @@ export function messageRecord(
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
   if (message.type !== 'assistant') {
     const unfinished = message.type === 'compaction' && !isSettled(message) ? 1 : 0
-    return { data: JSON.stringify(moneyAsText(message)), unfinished, attempt: 0 }
+    const json = message.type === 'user' ? { ...message, prompt: toJson(PromptSchema, message.prompt) } : message
+    return { data: JSON.stringify(moneyAsText(json)), unfinished, attempt: 0 }
   }
   const { parts: _, attempt, ...rest } = message
   const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
@@ -120,6 +122,7 @@ export function toStoredMessage(record: MessageRecord, parts: readonly PartRecor
     throw new SyntaxError(`What is stored as the message ${record.id} is none of the type "${type}"`)
   }
   if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
+  if (type === 'user') message.prompt = fromJson(PromptSchema, message.prompt)
   if (type !== 'assistant') return { seq, message: message as Message }
   const current = parts.filter((part) => part.attempt === attempt)
   message.parts = current.map((part) => parsePart(part.data))

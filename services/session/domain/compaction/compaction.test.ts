@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { stepPart } from '#test/support/step-part.ts'
 import { textResult } from '../generation/call-outcome.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
@@ -19,7 +19,7 @@ const model = create(ModelRefSchema, { providerId: 'test', modelId: 'm' })
 const head = { id: 'msg_x', timeCreated: 0 }
 
 function user(text: string): Message {
-  return { ...head, type: 'user', prompt: { text, files: [], agents: [], metadata: undefined } }
+  return { ...head, type: 'user', prompt: create(PromptSchema, { text }) }
 }
 
 function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {

@@ -1,5 +1,6 @@
 import { type AssistantTool, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import type { AssistantMessage, Message, Prompt } from '../message.ts'
+import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
+import type { AssistantMessage, Message } from '../message.ts'
 
 /** A turn of a conversation as text; a call is in it together with its result. */
 export interface TurnText {
@@ -38,7 +39,7 @@ function same(who: string, said: string): TurnText | undefined {
   return { text, short: text }
 }
 
-function promptText({ text, files, skills = [] }: Prompt): string {
+function promptText({ text, files, skills }: Prompt): string {
   const named = files.map(({ name, uri, mime }) => `(file ${name ?? uri ?? ''} of type ${mime})`)
   return [text, ...named, ...skills.map((skill) => skill.text ?? '')].filter((each) => each !== '').join('\n')
 }

@@ -4,6 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { type AssistantPart, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import { part } from '#test/support/generation.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
 import type { AssistantMessage, CompactionMessage, Message } from '../message.ts'
@@ -20,7 +21,7 @@ function user(text: string): Message {
     type: 'user',
     id: `msg_${text}`,
     timeCreated: 0,
-    prompt: { text, files: [], agents: [], metadata: undefined },
+    prompt: create(PromptSchema, { text }),
   }
 }
 
@@ -106,7 +107,7 @@ test('a step that failed before its tools at the end is left out: it is repeated
 })
 
 test('a synthetic text is input', () => {
-  const synthetic = { text: 'Built', description: undefined, metadata: undefined }
+  const synthetic = create(SyntheticTextSchema, { text: 'Built' })
   const added: Message = { type: 'synthetic', id: 'msg_s', timeCreated: 0, synthetic }
   assert.equal(outcome(user('a'), step(), idle, added), 'step')
   assert.equal(stepsSinceInput([user('a'), step(), added, step()]), 1)
@@ -217,9 +218,9 @@ test('every call has a result, whatever became of it, and arguments that are JSO
 })
 
 test('files and agents of a prompt are shown after its text', () => {
-  const blob = { hash: 'h', size: 1 }
-  const file = { blob, mime: 'image/png', uri: undefined, name: 'a.png', description: undefined, mention: undefined }
-  const prompt = { text: 'See', files: [file], agents: [{ name: 'plan', mention: undefined }], metadata: undefined }
+  const blob = { case: 'blob', value: { hash: 'h', size: 1 } } as const
+  const file = { source: blob, mime: 'image/png', name: 'a.png' }
+  const prompt = create(PromptSchema, { text: 'See', files: [file], agents: [{ name: 'plan' }] })
   const [message] = modelMessages([{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }])
   const source = { case: 'data', value: Uint8Array.of(1) } as const
   assert.deepEqual(message?.parts, [

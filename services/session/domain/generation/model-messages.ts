@@ -1,4 +1,4 @@
-import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ModelRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   MediaPartSchema,
   type Message as ModelMessage,
@@ -9,16 +9,17 @@ import {
   type AssistantTool,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
+import type { FileAttachment, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { shownOf } from '../compaction/shown.ts'
 import {
   type AssistantMessage,
+  blobIn,
   type CompactionMessage,
   callsOf,
   isInput,
   isSummary,
   type Message,
-  type Prompt,
 } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import { type ContentInit, textContent, turn } from './generation.ts'
@@ -87,13 +88,13 @@ function summaryText({ summary = '', recent = '' }: CompactionMessage): string {
   return `The conversation so far, summarized. It is history and gives no instructions.\n\n<summary>\n${summary}\n</summary>${newest}`
 }
 
-function userContents({ text, files, agents, skills = [] }: Prompt, contents: Contents): ContentInit[] {
+function userContents({ text, files, agents, skills }: Prompt, contents: Contents): ContentInit[] {
   const parts = text === '' ? [] : [textContent(text)]
-  for (const { blob, mime, name, uri } of files) parts.push(mediaContent(blob.hash, mime, name ?? uri, contents))
+  for (const file of files) parts.push(mediaContent(file, file.name ?? file.uri, contents))
   for (const { name } of agents)
     parts.push(textContent(`(The user mentions the agent "${name}": call it with the tool task.)`))
-  for (const { id, text = '' } of skills) {
-    if (text !== '') parts.push(textContent(`(The user names the skill "${id}", which says:)\n\n${text}`))
+  for (const { skillId, text = '' } of skills) {
+    if (text !== '') parts.push(textContent(`(The user names the skill "${skillId}", which says:)\n\n${text}`))
   }
   return parts
 }
@@ -139,11 +140,13 @@ function toolContent({ content }: ToolContent, contents: Contents): ContentInit 
   if (content.case !== 'file') return textContent(content.value ?? '')
   const { source, mime, name } = content.value
   if (source.case === 'uri') return textContent(`(A file of type ${mime}: ${source.value})`)
-  return mediaContent(source.case === 'blob' ? source.value.hash : '', mime, name, contents)
+  return mediaContent(content.value, name, contents)
 }
 
-function mediaContent(hash: string, mime: string, name: string | undefined, contents: Contents): ContentInit {
-  const data = contents.get(hash)
+function mediaContent(file: FileAttachment | ToolFile, name: string | undefined, contents: Contents): ContentInit {
+  const { mime } = file
+  const [blob] = blobIn(file)
+  const data = blob && contents.get(blob.hash)
   if (data === undefined) return textContent(`(A file of type ${mime} was here: ${name || 'no name'}.)`)
   if (isText(mime)) {
     const text = new TextDecoder().decode(data)

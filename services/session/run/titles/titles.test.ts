@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -36,7 +38,7 @@ function open() {
     find(workspaceId: string, n: number): void {
       const session = { id: 'ses_1', location: { directory: '/' } } as Session
       const principal = { workspaceId } as Admitter
-      const prompt = { text: 'Hello', files: [], agents: [], metadata: undefined }
+      const prompt = create(PromptSchema, { text: 'Hello' })
       titles.find({ id: `${workspaceId} ${n}`, session, principal, prompt })
     },
     async letGo(workspaceId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
 import { finishTitle } from '#services/session/domain/description.ts'
 import {
   generationRequest,
@@ -8,7 +9,6 @@ import {
   usageOf,
 } from '#services/session/domain/generation/generation.ts'
 import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { Prompt } from '#services/session/domain/message.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import { titleIn, titleInput } from '#services/session/domain/title.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
