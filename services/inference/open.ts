@@ -68,7 +68,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const closer = opening.use(new RowCloser(ledger, logger))
   const keeper = opening.use(new RowKeeper(ledger, logger))
-  const providers = opening.use(await ProviderSet.open(config.providers, config.providerTimeoutMs, logger))
+  const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
   const routes = createRoutes({
     modelList: modelListOf(providers.entries),
     defaultModel: config.defaultModel,

@@ -16,7 +16,7 @@ const usage = { inputTokens: 1112n, cacheReadTokens: 1000n, cacheWriteTokens: 10
 test('thoughts, hidden thoughts, text and calls become parts; cached input counts as input', async () => {
   await using stub = await startStub(streams(fixture('anthropic-tools.sse')))
   const config = { id: 'anthropic', protocol: 'anthropic', apiKey: 'sk-ant', headers: {}, models: [] } as const
-  await using set = await ProviderSet.open([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
+  await using set = new ProviderSet([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
   const provider = set.byId.get('anthropic') ?? assert.fail()
   assert.deepEqual(await eventsOf(provider), [
     { case: 'started' },
@@ -74,7 +74,7 @@ test('an error event is rejected by its type, before and after the first word', 
   ] as const) {
     await using stub = await startStub(streams(before + error(code)))
     const config = { id: 'anthropic', protocol: 'anthropic', apiKey: undefined, headers: {}, models: [] } as const
-    await using set = await ProviderSet.open([{ ...config, baseUrl: stub.url }], 5_000, silentLogger)
+    await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000, silentLogger)
     const provider = set.byId.get('anthropic') ?? assert.fail()
     await assert.rejects(eventsOf(provider), reasonOfRejection(reason, { ...metadata, status, code }))
   }

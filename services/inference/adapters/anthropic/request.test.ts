@@ -24,7 +24,7 @@ function fieldsOf(request: RequestInit): string[] {
 async function open(answer: Parameters<typeof startStub>[0]) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol: 'anthropic', apiKey: 'k', headers: {}, models: [], baseUrl: stub.url } as const
-  const set = await ProviderSet.open([config], 3_600_000, silentLogger)
+  const set = new ProviderSet([config], 3_600_000, silentLogger)
   return {
     stub,
     provider: set.byId.get('p') ?? assert.fail(),

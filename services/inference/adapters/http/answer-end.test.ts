@@ -51,7 +51,7 @@ async function asked<T>(
 ): Promise<T> {
   await using stub = await startStub(answer)
   const config = { id: 'p', protocol, baseUrl: stub.url, apiKey: undefined, headers: {}, models: [] } as const
-  await using set = await ProviderSet.open([config], 3_600_000, silentLogger)
+  await using set = new ProviderSet([config], 3_600_000, silentLogger)
   return await use(set.byId.get('p') ?? assert.fail())
 }
 

@@ -23,7 +23,7 @@ for (const [protocol, header, scheme, file] of PROTOCOLS) {
     const logger = createLogger({ service: 'test', level: 'warn', destination })
     await using stub = await startStub(streams(fixture(file)))
     const config = { id: 'p', protocol, apiKey: 'key-1', apiKeyFile: path, headers: {}, models: [] } as const
-    await using set = await ProviderSet.open([{ ...config, baseUrl: stub.url }], 5_000, logger)
+    await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000, logger)
     const provider = set.byId.get('p') ?? assert.fail()
     const sent = async (): Promise<unknown> => {
       await eventsOf(provider)
@@ -62,7 +62,7 @@ test('no error shows a key, neither the present one nor the one before', async (
   await using stub = await startStub(answers(401, { error: 'key-1 is now key-2' }))
   const config = { id: 'p', protocol: 'openai', apiKey: 'key-1', apiKeyFile: path, headers: {}, models: [] } as const
   const logger = createLogger({ service: 'test', level: 'silent' })
-  await using set = await ProviderSet.open([{ ...config, baseUrl: stub.url }], 5_000, logger)
+  await using set = new ProviderSet([{ ...config, baseUrl: stub.url }], 5_000, logger)
   const metadata = { provider: 'p', status: '401', message: '*** is now ***' }
   await assert.rejects(eventsOf(set.byId.get('p') ?? assert.fail()), reasonOfRejection('PROVIDER_REFUSED', metadata))
 })

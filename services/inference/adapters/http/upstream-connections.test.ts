@@ -15,7 +15,7 @@ const chunk = (text: string, more = '') =>
 async function open(answer: (response: ServerResponse) => unknown) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol: 'openai', baseUrl: stub.url, headers: {}, models: [] } as const
-  const set = await ProviderSet.open([{ ...config, apiKey: undefined }], 3_600_000, silentLogger)
+  const set = new ProviderSet([{ ...config, apiKey: undefined }], 3_600_000, silentLogger)
   return {
     stub,
     provider: set.byId.get('p') ?? assert.fail(),

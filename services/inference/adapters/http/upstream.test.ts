@@ -26,7 +26,7 @@ async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 3
     headers: { 'X-Team': header },
     models: [],
   } as const
-  const set = await ProviderSet.open([config], timeoutMs, silentLogger)
+  const set = new ProviderSet([config], timeoutMs, silentLogger)
   return {
     stub,
     provider: set.byId.get('p') ?? assert.fail(),

@@ -32,7 +32,7 @@ export interface UpstreamOptions {
   /** The headers that carry a key, names in lower case; those in `headers` replace them. */
   readonly credentials: (key: string) => Readonly<Record<string, string>>
   /** The connections to all providers. */
-  readonly agent: () => Promise<Agent>
+  readonly agent: Agent
 }
 
 /** What is sent to a provider. */
@@ -80,9 +80,8 @@ export class Upstream {
     for (const [name, value] of Object.entries(headers)) {
       if (!OURS.has(name.toLowerCase())) merged[name.toLowerCase()] = value
     }
-    const agent = await this.#options.agent()
     const reader = new ResponseReader(this.#options.providerId, signal)
-    agent.dispatch(
+    this.#options.agent.dispatch(
       {
         origin: this.#origin,
         path: this.#path + path + this.#search,

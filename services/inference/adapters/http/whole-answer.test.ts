@@ -17,7 +17,7 @@ type Protocol = (typeof protocols)[number]
 async function open(protocol: Protocol, answer: (response: ServerResponse) => unknown, timeoutMs = 3_600_000) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol, baseUrl: `${stub.url}/v1`, apiKey: key, headers: {}, models: [] }
-  const set = await ProviderSet.open([config], timeoutMs, silentLogger)
+  const set = new ProviderSet([config], timeoutMs, silentLogger)
   const provider = set.byId.get('p') ?? assert.fail()
   return {
     stub,

@@ -18,7 +18,7 @@ async function open(id: string, name: string) {
     headers: {},
     models: [],
   } as const
-  const set = await ProviderSet.open([config], 5_000, silentLogger)
+  const set = new ProviderSet([config], 5_000, silentLogger)
   const provider = set.byId.get(id) ?? assert.fail()
   return {
     provider,

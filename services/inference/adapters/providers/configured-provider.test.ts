@@ -14,7 +14,7 @@ const { signal } = new AbortController()
 async function open(config: Partial<ProviderConfig>, answer: (response: ServerResponse) => unknown) {
   const stub = await startStub(answer)
   const common = { id: 'p', protocol: 'openai', apiKey: 'secret', headers: {}, models: [] } as const
-  const set = await ProviderSet.open([{ ...common, baseUrl: `${stub.url}/v1`, ...config }], 3_600_000, silentLogger)
+  const set = new ProviderSet([{ ...common, baseUrl: `${stub.url}/v1`, ...config }], 3_600_000, silentLogger)
   return {
     stub,
     provider: set.byId.get('p') ?? assert.fail(),

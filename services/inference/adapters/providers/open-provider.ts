@@ -4,28 +4,31 @@ import type { ProviderEntry } from '#services/inference/domain/model-list.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { AnthropicProvider } from '../anthropic/provider.ts'
+import { ANTHROPIC_WITHOUT } from '../anthropic/warnings.ts'
 import { ApiKey } from '../http/api-key.ts'
 import { Upstream } from '../http/upstream.ts'
 import { dialectOf, profileOf } from '../openai/dialect.ts'
 import { OpenaiProvider } from '../openai/provider.ts'
+import { CHAT_WITHOUT } from '../openai/warnings.ts'
 import { ResponsesProvider } from '../openai-responses/provider.ts'
+import { RESPONSES_WITHOUT } from '../openai-responses/request.ts'
 import { configured } from './configured-provider.ts'
-import { providerEntry } from './provider-entry.ts'
 
 const ANTHROPIC_VERSION = '2023-06-01'
 
-/** A configured provider, and what is known about it. */
-export interface OpenedProvider {
-  readonly provider: ModelProvider
-  readonly entry: Omit<ProviderEntry, 'closed'>
+/** What is known about a configured provider by its protocol and address. */
+export function entryOf({ id, protocol, baseUrl, policy, models }: ProviderConfig): Omit<ProviderEntry, 'closed'> {
+  const dialect = dialectOf(id, baseUrl)
+  const without = { anthropic: ANTHROPIC_WITHOUT, openai: CHAT_WITHOUT[dialect], 'openai-responses': RESPONSES_WITHOUT }
+  return { id, protocol, without: without[protocol], knowsVariants: dialect === 'openrouter', policy, models }
 }
 
 /** Opens a configured provider, whose connections are made when they are needed. */
-export function openProvider(config: ProviderConfig, agent: () => Promise<Agent>, logger: Logger): OpenedProvider {
-  return { provider: configured(open(config, agent, logger), config), entry: providerEntry(config) }
+export function openProvider(config: ProviderConfig, agent: Agent, logger: Logger): ModelProvider {
+  return configured(open(config, agent, logger), config)
 }
 
-function open(config: ProviderConfig, agent: () => Promise<Agent>, logger: Logger): ModelProvider {
+function open(config: ProviderConfig, agent: Agent, logger: Logger): ModelProvider {
   const { id, protocol, baseUrl, apiKey, apiKeyFile, headers, keyHeader, query } = config
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const key = apiKey === undefined ? undefined : new ApiKey(apiKey, apiKeyFile, logger)
