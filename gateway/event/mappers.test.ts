@@ -35,7 +35,7 @@ const usage = { costNanos: 3_000_000_000n, tokens: { input: 1, output: 2 } }
 const usageJson = { cost: 3, tokens: { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } } }
 
 test('a listener also learns whether a session is busy, and its usage', () => {
-  const retry = { attempt: 2, startTime: timestampFromMs(5), error }
+  const retry = { attempt: 2, startTime: 5, error }
   const cases: [Init['event'], [string, unknown][]][] = [
     [{ case: 'executionStarted', value: {} }, [['session.status', { status: { type: 'busy' } }]]],
     [
@@ -197,7 +197,7 @@ test('each kind of event has its name and its data', () => {
     [
       {
         case: 'retryScheduled',
-        value: { messageId: 'msg_2', retry: { attempt: 1, startTime: timestampFromMs(5), error } },
+        value: { messageId: 'msg_2', retry: { attempt: 1, startTime: 5, error } },
       },
       'session.retry.scheduled',
       { ...step, attempt: 1, at: 5, error },

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type AssistantPartSchema, AssistantTool_State, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { fromMessage } from './message.ts'
 
 type Init = MessageInitShape<typeof MessageSchema>
 
-const at = timestampFromMs
 const model = { modelId: 'echo', providerId: 'portico' }
 
 /** The message as a client gets it: through JSON, so that what is undefined is gone. */
 const json = (kind: Init['kind']): unknown =>
   JSON.parse(
-    JSON.stringify(fromMessage(create(MessageSchema, { messageId: 'msg_1', createTime: at(1_000), kind } as Init))),
+    JSON.stringify(fromMessage(create(MessageSchema, { messageId: 'msg_1', createTime: 1_000, kind } as Init))),
   )
 
 const head = { id: 'msg_1', time: { created: 1_000 } }
@@ -126,9 +124,9 @@ test('a step shows each part, and each state of a tool call', () => {
     costNanos: 1_500_000n,
     tokens: { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 },
     error: { type: 'provider.internal', message: 'Bad', status: 502 },
-    streamTime: at(1_250),
-    completeTime: at(1_400),
-    retry: { attempt: 2, startTime: at(2_000), error },
+    streamTime: 1_250,
+    completeTime: 1_400,
+    retry: { attempt: 2, startTime: 2_000, error },
   }
   const tool = { type: 'tool', id: 'call_1', name: 'read' }
   assert.deepEqual(json({ case: 'assistant', value }), {

@@ -165,8 +165,8 @@ function fromShell(noted: Noted, shell: ShellCommand): MessageJson {
     exit: exitCode,
     output: output && {
       output: output.output,
-      cursor: Number(output.cursor),
-      size: Number(output.size),
+      cursor: output.cursor,
+      size: output.size,
       truncated: output.truncated,
     },
   }

@@ -110,7 +110,7 @@ test('a later failure to read content breaks the connection', async () => {
   const source = { case: 'blob', value: { hash: 'a'.repeat(64), size: 1 } } as const
   const files = [{ source, mime: 'text/plain' }]
   const text = 'x'.repeat(65_536)
-  const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text, files } } }
+  const message = { messageId: 'msg_1', createTime: 0, kind: { case: 'user' as const, value: { text, files } } }
   const item = create(StreamSessionContextResponseSchema, { item: { case: 'message', value: message } })
   await using facade = await openFacade({
     session: {

@@ -148,7 +148,7 @@ for (const [title, size] of [
       session: {
         async *exportSession() {
           yield session
-          const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text } } }
+          const message = { messageId: 'msg_1', createTime: 0, kind: { case: 'user' as const, value: { text } } }
           yield { item: { case: 'message', value: message } }
           throw new Error('Broken')
         },
@@ -182,7 +182,7 @@ test('a client that hangs up ends the export, and one that does not read holds i
   })
   const source = { case: 'blob', value: { hash: 'a'.repeat(64), size: 1 } } as const
   const files = [{ source, mime: 'text/plain' }]
-  const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { files } } }
+  const message = { messageId: 'msg_1', createTime: 0, kind: { case: 'user' as const, value: { files } } }
   const request = get(`${facade.url}${exported('ses_1')}`)
   const [answer] = (await new Promise((resolve) => request.on('response', (response) => resolve([response])))) as [
     NodeJS.ReadableStream,

@@ -6,13 +6,8 @@ import {
   ToolContentSchema,
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { AssistantTool_State as State, StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
-import {
-  PromptSchema,
-  SessionLocationSchema,
-  SyntheticTextSchema,
-  TokenUsageSchema,
-} from '#gen/portico/session/v1/session_pb.js'
+import { AssistantTool_State as State, StructuredErrorSchema, ShellOutputSchema, StepRetrySchema, StepSnapshotSchema } from '#gen/portico/session/v1/message_pb.js'
+import { PromptSchema, SessionLocationSchema, SyntheticTextSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -107,12 +102,12 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
       costNanos: 1_500_000n,
       tokens,
       error,
-      retry: { attempt: 2, at: 3_000, error },
+      retry: create(StepRetrySchema, { attempt: 2, startTime: 3_000, error }),
 
       timeStreamed: 2_003,
       timeCompleted: 2_004,
       providerState: { response: 'r1' },
-      snapshot: { start: 'tree1', end: 'tree2', files: ['src/a.ts'] },
+      snapshot: create(StepSnapshotSchema, { start: 'tree1', end: 'tree2', files: ['src/a.ts'] }),
     },
     {
       ...third,
@@ -129,7 +124,7 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
       status: 'exited',
       exit: -1,
       timeCompleted: 2_000,
-      output: { output: 'a.ts\n', cursor: 5, size: 5, truncated: false },
+      output: create(ShellOutputSchema, { output: 'a.ts\n', cursor: 5, size: 5 }),
     },
     {
       ...head(7),

@@ -3,10 +3,9 @@ import type { z } from 'zod'
 import { compactionStatuses, type message, shellStatuses } from '#gateway/records/message.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
-import { toTime } from '#gateway/records/time.ts'
 import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachmentSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import { toMaybeTime, toNanos, toTokens } from './to-session.ts'
+import { toNanos, toTokens } from './to-session.ts'
 import { type Path, toContentBytes, toError, toStep } from './to-step.ts'
 
 export type MessageJson = z.output<typeof message>
@@ -17,7 +16,7 @@ type Kind = NonNullable<Init['kind']>
 /** A message of an import, with the content of its files; `at`: its place in the body. Rejects with BODY_INVALID. */
 export function toMessage(json: MessageJson, at: Path): Init {
   const metadata = json.type === 'user' || json.type === 'synthetic' ? {} : { metadata: json.metadata }
-  return { messageId: json.id, createTime: toTime(json.time.created), kind: toKind(json, at), ...metadata } as Init
+  return { messageId: json.id, createTime: json.time.created, kind: toKind(json, at), ...metadata } as Init
 }
 
 function toKind(json: MessageJson, at: Path): Kind {
@@ -77,14 +76,13 @@ function toFile(file: FileJson, at: Path): MessageInitShape<typeof FileAttachmen
 
 function toShell(json: Of<'shell'>): Kind {
   const { shellID: shellId, command, status, exit, output, time } = json
-  const printed = output && { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) }
   const value = {
     shellId,
     command,
     status: shellStatuses.toProto(status),
     exitCode: exit,
-    output: printed,
-    completeTime: toMaybeTime(time.completed),
+    output,
+    completeTime: time.completed,
   }
   return { case: 'shell', value }
 }

@@ -4,14 +4,13 @@ import { invalidAt } from '#gateway/http/check.ts'
 import type { structuredError } from '#gateway/records/error.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { type assistant, toolStates } from '#gateway/records/step.ts'
-import { toTime } from '#gateway/records/time.ts'
 import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type {
   AssistantMessageSchema,
   AssistantPartSchema,
   StructuredErrorSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import { toMaybeTime, toNanos, toTokens } from './to-session.ts'
+import { toNanos, toTokens } from './to-session.ts'
 
 /** Where a value is in the body. */
 export type Path = readonly PropertyKey[]
@@ -33,9 +32,9 @@ export function toStep(json: StepJson, at: Path): MessageInitShape<typeof Assist
     providerState: json.providerState,
     tokens: tokens && toTokens(tokens),
     error: error && toError(error),
-    retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) },
-    streamTime: toMaybeTime(time.streamed),
-    completeTime: toMaybeTime(time.completed),
+    retry: retry && { attempt: retry.attempt, startTime: retry.at, error: toError(retry.error) },
+    streamTime: time.streamed,
+    completeTime: time.completed,
     snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
   }
   return value as MessageInitShape<typeof AssistantMessageSchema>

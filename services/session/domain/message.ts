@@ -1,12 +1,6 @@
 import type { BlobRef, ModelRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { AssistantPart, AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type {
-  FileAttachment,
-  Prompt,
-  SessionLocation,
-  SyntheticText,
-  TokenUsage,
-} from '#gen/portico/session/v1/session_pb.js'
+import type { AssistantPart, AssistantTool, StructuredError, StepRetry, StepSnapshot } from '#gen/portico/session/v1/message_pb.js'
+import type { FileAttachment, Prompt, SessionLocation, SyntheticText, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import {
   type CompactionMessage,
@@ -47,12 +41,12 @@ export interface AssistantMessage extends MessageBase {
   readonly costNanos: bigint | undefined
   readonly tokens: TokenUsage | undefined
   readonly error: StructuredError | undefined
-  readonly retry: { readonly attempt: number; readonly at: number; readonly error: StructuredError } | undefined
+  readonly retry: StepRetry | undefined
   readonly timeStreamed: number | undefined
   /** Undefined while the step runs. */
   readonly timeCompleted: number | undefined
   /** The state of the files before and after the step, and which differ. */
-  readonly snapshot?: { readonly start?: string; readonly end?: string; readonly files: readonly string[] }
+  readonly snapshot?: StepSnapshot
   /** Data of the provider. */
   readonly providerState?: JsonObject
 }

@@ -7,29 +7,28 @@ const MAX_TOOL_NAME_LENGTH = 256
 /** Milliseconds since the epoch. */
 export function timeFromProto(at: Timestamp | undefined): number | undefined {
   if (at === undefined) return undefined
-  const time = timestampMs(at)
-  checkTime(time)
-  return time
+  return checkedTime(timestampMs(at))
 }
 
-/** Rejects with REQUEST_INVALID for a time that no message can have. */
-export function checkTime(time: number | undefined): void {
+/** Returns a time. Rejects with REQUEST_INVALID for one that no message can have. */
+export function checkedTime<T extends number | undefined>(time: T): T {
   const possible = time === undefined || (time >= 0 && time <= MAX_TIME)
   check(possible, 'time', 'must be from 1970 to the end of the year 9999')
+  return time
 }
 
 /** Rejects with REQUEST_INVALID unless it is a part that a step can have. */
 export function checkPart({ part }: AssistantPart): void {
   switch (part.case) {
     case 'reasoning':
-      checkTime(part.value.createTime)
-      checkTime(part.value.completeTime)
+      checkedTime(part.value.createTime)
+      checkedTime(part.value.completeTime)
       break
     case 'tool': {
       const { name, state, createTime, runTime, completeTime } = part.value
       parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH)
       checkEnum(AssistantTool_StateSchema, state, 'state')
-      for (const time of [createTime, runTime, completeTime]) checkTime(time)
+      for (const time of [createTime, runTime, completeTime]) checkedTime(time)
       break
     }
     case undefined:

@@ -138,7 +138,7 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
         case: 'retryScheduled',
         value: {
           messageId: data.messageId,
-          retry: { attempt: data.attempt, startTime: timestampFromMs(data.at), error: data.error },
+          retry: { attempt: data.attempt, startTime: data.at, error: data.error },
         },
       }
     case 'part-started':

@@ -19,7 +19,7 @@ const fileWith = ({ data, mime }: { data: Uint8Array<ArrayBuffer>; mime: string 
 const says = (messageId: string, files: readonly { data: Uint8Array<ArrayBuffer>; mime: string }[] = []) =>
   ({
     messageId,
-    createTime: timestampFromMs(7),
+    createTime: 7,
     kind: { case: 'user', value: { text: 'Look', files: files.map(fileWith) } },
   }) satisfies MessageInitShape<typeof MessageSchema>
 
@@ -97,7 +97,7 @@ forEachTransport((name, connect) => {
 
   test(`leaves messages out that are still running (${name})`, async () => {
     await using service = await openSessionRpc(connect)
-    const createTime = timestampFromMs(7)
+    const createTime = 7
     const model = { modelId: 'echo', providerId: 'portico' }
     const kinds = [
       { case: 'assistant', value: { agent: 'build', model } },

@@ -7,15 +7,16 @@ import {
   type Message as MessageProto,
   type ShellCommand,
   type AssistantMessage as StepMessage,
+  type StepRetry,
 } from '#gen/portico/session/v1/message_pb.js'
 import { type FileAttachment, FileAttachmentSchema, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
-import { type AssistantMessage, type Finish, isSettled, type Message } from '../domain/message.ts'
+import { type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkPart, timeFromProto } from './content-from-proto.ts'
+import { checkPart, timeFromProto, checkedTime } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
 import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
@@ -94,7 +95,7 @@ function converted(given: MessageProto, field: string): Message {
 
 /** An imported message, whose files name content in the blob store. Rejects with REQUEST_INVALID. */
 export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
-  const head = { id: parseMessageId(messageId), timeCreated: requireTime(createTime), metadata }
+  const head = { id: parseMessageId(messageId), timeCreated: checkedTime(createTime), metadata }
   const { id, timeCreated } = head
   switch (kind.case) {
     case 'user':
@@ -145,6 +146,7 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
   const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
   if (tokens !== undefined) checkTokens(tokens)
   parts.forEach(checkPart)
+  if (retry !== undefined) checkRetry(retry)
   return {
     type: 'assistant',
     agent,
@@ -156,23 +158,17 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
     costNanos: costFromProto(costNanos),
     tokens,
     error,
-    retry: retryFromProto(retry),
-    timeStreamed: timeFromProto(step.streamTime),
-    timeCompleted: timeFromProto(step.completeTime),
+    retry,
+    timeStreamed: checkedTime(step.streamTime),
+    timeCompleted: checkedTime(step.completeTime),
     providerState,
-    ...(snapshot && { snapshot: snapshotFromProto(snapshot) }),
+    snapshot,
   }
 }
 
-function retryFromProto(retry: StepMessage['retry']): AssistantMessage['retry'] {
-  if (retry === undefined) return undefined
-  const { attempt, startTime, error } = retry
+function checkRetry({ startTime, error }: StepRetry): void {
   check(error !== undefined, 'retry', 'must have an error')
-  return { attempt, at: requireTime(startTime), error }
-}
-
-function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snapshot']>) {
-  return { start, end, files }
+  checkedTime(startTime)
 }
 
 function shellFromProto(shell: ShellCommand): Headless<'shell'> {
@@ -185,15 +181,8 @@ function shellFromProto(shell: ShellCommand): Headless<'shell'> {
     command,
     status,
     exit,
-    timeCompleted: timeFromProto(shell.completeTime),
-    ...(output && {
-      output: {
-        output: output.output,
-        truncated: output.truncated,
-        cursor: Number(output.cursor),
-        size: Number(output.size),
-      },
-    }),
+    timeCompleted: checkedTime(shell.completeTime),
+    output,
   }
 }
 

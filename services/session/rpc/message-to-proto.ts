@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AssistantMessageSchema,
@@ -42,7 +42,7 @@ export const compactionStatuses = enumTable({
 export function messageToProto(message: Message, blobs: BlobContents): MessageInitShape<typeof MessageSchema> {
   return {
     messageId: message.id,
-    createTime: timestampFromMs(message.timeCreated),
+    createTime: message.timeCreated,
     kind: kindToProto(message, blobs),
     metadata: message.metadata,
   }
@@ -103,12 +103,12 @@ function assistantToProto(
     rawFinish: message.rawFinish,
     costNanos,
     providerState,
-    snapshot: snapshot && { ...snapshot, files: [...snapshot.files] },
+    snapshot,
     tokens,
     error,
-    streamTime: setTime(timeStreamed),
-    completeTime: setTime(timeCompleted),
-    retry: retry && { attempt: retry.attempt, startTime: timestampFromMs(retry.at), error: retry.error },
+    streamTime: timeStreamed,
+    completeTime: timeCompleted,
+    retry,
   }
 }
 
@@ -119,8 +119,8 @@ function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellComma
     command,
     status: shellStatuses.toProto(status),
     exitCode: exit,
-    completeTime: setTime(timeCompleted),
-    output: output && { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) },
+    completeTime: timeCompleted,
+    output,
   }
 }
 
@@ -145,10 +145,6 @@ function partWithContent(whole: AssistantPart, blobs: BlobContents): AssistantPa
   if (part.case !== 'tool' || part.value.content.length === 0) return whole
   const content = part.value.content.map((piece) => withContent(piece, blobs))
   return { ...whole, part: { case: 'tool', value: { ...part.value, content } } }
-}
-
-function setTime(milliseconds: number | undefined): Timestamp | undefined {
-  return milliseconds === undefined ? undefined : timestampFromMs(milliseconds)
 }
 
 type ItemInit = MessageInitShape<typeof InboxItemSchema>

@@ -10,8 +10,7 @@ import { text } from '#test/support/session-turns.ts'
 test('of an imported conversation the model sees what follows its last summary, commands and instructions included', async () => {
   await using service = await openSessionService()
   const { client, peers } = service
-  const createTime = timestampFromMs(1)
-  const session = { sessionId: 'ses_1', title: 'Test', createTime }
+  const session = { sessionId: 'ses_1', title: 'Test', createTime: timestampFromMs(1) }
   const summed = { status: Compaction_Status.COMPLETED, summary: 'They met', recent: '' }
   const shell = { shellId: 'sh_1', command: 'ls', status: ShellCommand_Status.EXITED }
   const messages = [
@@ -21,7 +20,7 @@ test('of an imported conversation the model sees what follows its last summary, 
     { case: 'skill', value: { skillId: 'tidy', name: 'Tidy', text: 'Clean up' } },
     { case: 'shell', value: shell },
   ] as const
-  const sent = messages.map((kind, i) => ({ messageId: `msg_i${i}`, createTime, kind }))
+  const sent = messages.map((kind, i) => ({ messageId: `msg_i${i}`, createTime: 1, kind }))
   await client.importSession({ session, directory: '/project', messages: importedMessages(sent) }, asKey)
   peers.turns.push(text('Done'))
   await service.prompt('And now?')

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Outcome, Prompt, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 
@@ -27,9 +26,11 @@ export declare type Message = Message$1<"portico.session.v1.Message"> & {
   messageId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 2;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * @generated from oneof portico.session.v1.Message.kind
@@ -178,18 +179,18 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   error?: StructuredError | undefined;
 
   /**
-   * When the provider's answer was complete; absent before.
+   * When the provider's answer was complete, in milliseconds since the Unix epoch; absent before.
    *
-   * @generated from field: google.protobuf.Timestamp stream_time = 9;
+   * @generated from field: optional double stream_time = 9;
    */
-  streamTime?: Timestamp | undefined;
+  streamTime?: number | undefined;
 
   /**
-   * When the step ended, including its tool calls; absent while it is running.
+   * When the step ended, including its tool calls, in milliseconds since the Unix epoch; absent while it is running.
    *
-   * @generated from field: google.protobuf.Timestamp complete_time = 10;
+   * @generated from field: optional double complete_time = 10;
    */
-  completeTime?: Timestamp | undefined;
+  completeTime?: number | undefined;
 
   /**
    * The retry that the step waits for; absent: it waits for none.
@@ -267,9 +268,11 @@ export declare type StepRetry = Message$1<"portico.session.v1.StepRetry"> & {
   attempt: number;
 
   /**
-   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   * In milliseconds since the Unix epoch.
+   *
+   * @generated from field: double start_time = 2;
    */
-  startTime?: Timestamp | undefined;
+  startTime: number;
 
   /**
    * Why the previous call failed.
@@ -766,11 +769,11 @@ export declare type ShellCommand = Message$1<"portico.session.v1.ShellCommand"> 
   output?: ShellOutput | undefined;
 
   /**
-   * When it ended; absent before.
+   * When it ended, in milliseconds since the Unix epoch; absent before.
    *
-   * @generated from field: google.protobuf.Timestamp complete_time = 6;
+   * @generated from field: optional double complete_time = 6;
    */
-  completeTime?: Timestamp | undefined;
+  completeTime?: number | undefined;
 };
 
 /**
@@ -830,16 +833,16 @@ export declare type ShellOutput = Message$1<"portico.session.v1.ShellOutput"> & 
   /**
    * Position in the whole output at which this part ends, in bytes.
    *
-   * @generated from field: int64 cursor = 2;
+   * @generated from field: double cursor = 2;
    */
-  cursor: bigint;
+  cursor: number;
 
   /**
    * Size of the whole output, in bytes.
    *
-   * @generated from field: int64 size = 3;
+   * @generated from field: double size = 3;
    */
-  size: bigint;
+  size: number;
 
   /**
    * Whether something was left out.

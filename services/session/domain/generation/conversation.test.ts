@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
-import { type AssistantPart, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import { type AssistantPart, AssistantTool_State as State, ShellOutputSchema } from '#gen/portico/session/v1/message_pb.js'
 import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import { part } from '#test/support/generation.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
@@ -116,7 +116,7 @@ test('a synthetic text is input', () => {
 
 test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
   const head = { id: 'msg_x', timeCreated: 0 }
-  const output = { output: 'a.txt\n', cursor: 6, size: 6, truncated: false }
+  const output = create(ShellOutputSchema, { output: 'a.txt\n', cursor: 6, size: 6 })
   const conversation: Message[] = [
     { ...head, type: 'system', text: 'Be brief', description: 'For people' },
     { ...head, type: 'system', text: '' },

@@ -1,9 +1,11 @@
+import { create } from '@bufbuild/protobuf'
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, PartExtended, PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import {
   type AssistantPart,
   type AssistantTool,
   AssistantTool_State as State,
+  StepRetrySchema,
   type StructuredError,
 } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
@@ -75,7 +77,11 @@ export class StepDraft {
     this.#parts = []
     this.#open.clear()
     this.#room = new StepRoom(this.#mostParts)
-    this.#message = { ...this.#begun, attempt: this.#message.attempt + 1, retry: { attempt, at, error } }
+    this.#message = {
+      ...this.#begun,
+      attempt: this.#message.attempt + 1,
+      retry: create(StepRetrySchema, { attempt, startTime: at, error }),
+    }
     return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
   }
 

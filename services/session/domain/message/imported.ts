@@ -1,5 +1,5 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { ShellOutput, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -35,14 +35,6 @@ export interface ShellMessage extends MessageBase {
   readonly exit?: number
   readonly output?: ShellOutput
   readonly timeCompleted?: number
-}
-
-/** What a command printed; `cursor` and `size` are bytes. */
-export interface ShellOutput {
-  readonly output: string
-  readonly cursor: number
-  readonly size: number
-  readonly truncated: boolean
 }
 
 /** The conversation up to here, summarized. */

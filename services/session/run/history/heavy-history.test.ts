@@ -13,7 +13,7 @@ type Kind = NonNullable<MessageInitShape<typeof MessageSchema>['kind']>
 const said = (bytes: number): Kind => ({ case: 'user', value: { text: 'x'.repeat(bytes) } })
 const model = { providerId: 'test', modelId: 'model' }
 const steps = (parts: number): Kind => {
-  const value = { agent: 'build', model, finish: 'stop', completeTime: timestampFromMs(1) }
+  const value = { agent: 'build', model, finish: 'stop', completeTime: 1 }
   return { case: 'assistant', value: { ...value, parts: Array(parts).fill({ part: { case: 'text', value: {} } }) } }
 }
 const summary: Kind = { case: 'compaction', value: { status: Compaction_Status.COMPLETED, summary: 'All', recent: '' } }
@@ -23,7 +23,7 @@ async function imported({ client }: SessionFixture, sessionId: string, kinds: re
   const session = { sessionId, title: 'Test', createTime: timestampFromMs(1), permissions: { rules: [] } }
   const messages = kinds.map((kind, at) => ({
     messageId: `msg_${sessionId}_${at}`,
-    createTime: timestampFromMs(1),
+    createTime: 1,
     kind,
   }))
   await client.importSession({ session, directory: '/project', messages: importedMessages(messages) }, asKey)
