@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
 import { ClientSession, MongoServerError } from 'mongodb'
+import { SystemTextSchema } from '#gen/portico/session/v1/message_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
@@ -37,7 +39,12 @@ async function losingAnswer<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const said = (id: string): Message => ({ type: 'system', id, timeCreated: 1, text: id })
+const said = (id: string): Message => ({
+  type: 'system',
+  id,
+  timeCreated: 1,
+  system: create(SystemTextSchema, { text: id }),
+})
 
 suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo }, () => {
   test('is done once, and succeeds: of a session that is staged', async () => {

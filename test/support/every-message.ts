@@ -6,8 +6,22 @@ import {
   ToolContentSchema,
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { AssistantTool_State as State, StructuredErrorSchema, ShellOutputSchema, StepRetrySchema, StepSnapshotSchema } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema, SessionLocationSchema, SyntheticTextSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  ShellCommand_Status,
+  ShellCommandSchema,
+  SkillTextSchema,
+  AssistantTool_State as State,
+  StepRetrySchema,
+  StepSnapshotSchema,
+  StructuredErrorSchema,
+  SystemTextSchema,
+} from '#gen/portico/session/v1/message_pb.js'
+import {
+  PromptSchema,
+  SessionLocationSchema,
+  SyntheticTextSchema,
+  TokenUsageSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -114,17 +128,27 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
       type: 'synthetic',
       synthetic: create(SyntheticTextSchema, { text: 'Note', description: 'For people', metadata: head(3).metadata }),
     },
-    { ...head(4), type: 'system', text: 'Be brief', description: 'Instructions' },
-    { ...head(5), type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
+    {
+      ...head(4),
+      type: 'system',
+      system: create(SystemTextSchema, { text: 'Be brief', description: 'Instructions' }),
+    },
+    {
+      ...head(5),
+      type: 'skill',
+      skill: create(SkillTextSchema, { skillId: 'tidy', name: 'Tidy', text: 'Clean up' }),
+    },
     {
       ...head(6),
       type: 'shell',
-      shellId: 'sh_1',
-      command: 'ls',
-      status: 'exited',
-      exit: -1,
-      timeCompleted: 2_000,
-      output: create(ShellOutputSchema, { output: 'a.ts\n', cursor: 5, size: 5 }),
+      shell: create(ShellCommandSchema, {
+        shellId: 'sh_1',
+        command: 'ls',
+        status: ShellCommand_Status.EXITED,
+        exitCode: -1,
+        completeTime: 2_000,
+        output: { output: 'a.ts\n', cursor: 5, size: 5 },
+      }),
     },
     {
       ...head(7),

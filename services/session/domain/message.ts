@@ -1,6 +1,19 @@
 import type { BlobRef, ModelRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { AssistantPart, AssistantTool, StructuredError, StepRetry, StepSnapshot } from '#gen/portico/session/v1/message_pb.js'
-import type { FileAttachment, Prompt, SessionLocation, SyntheticText, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type AssistantPart,
+  type AssistantTool,
+  ShellCommand_Status,
+  type StepRetry,
+  type StepSnapshot,
+  type StructuredError,
+} from '#gen/portico/session/v1/message_pb.js'
+import type {
+  FileAttachment,
+  Prompt,
+  SessionLocation,
+  SyntheticText,
+  TokenUsage,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import {
   type CompactionMessage,
@@ -104,7 +117,8 @@ export function isInput(message: Message): message is UserMessage | SyntheticMes
 /** Whether a message will not change any more. */
 export function isSettled(message: Message): boolean {
   if (message.type === 'assistant') return message.timeCompleted !== undefined
-  return (message.type !== 'shell' && message.type !== 'compaction') || message.status !== 'running'
+  if (message.type === 'shell') return message.shell.status !== ShellCommand_Status.RUNNING
+  return message.type !== 'compaction' || message.status !== 'running'
 }
 
 /** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */

@@ -5,20 +5,20 @@ import {
   AssistantToolSchema,
   type Compaction,
   type Message as MessageProto,
-  type ShellCommand,
+  ShellCommand_StatusSchema,
   type AssistantMessage as StepMessage,
   type StepRetry,
 } from '#gen/portico/session/v1/message_pb.js'
 import { type FileAttachment, FileAttachmentSchema, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
-import { check, invalid } from '#shared/rpc/parse.ts'
+import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkPart, timeFromProto, checkedTime } from './content-from-proto.ts'
+import { checkedTime, checkPart, timeFromProto } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
-import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
+import { compactionStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
 
 /** Keeps the content of a file. */
@@ -123,16 +123,14 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
       check(outcome !== undefined, 'outcome', 'is required')
       return { ...head, type: 'idle', outcome, error: kind.value.error }
     }
-    case 'system': {
-      const { text, description } = kind.value
-      return { ...head, type: 'system', text, description }
-    }
-    case 'skill': {
-      const { skillId: skill, name, text } = kind.value
-      return { ...head, type: 'skill', skill, name, text }
-    }
+    case 'system':
+      return { ...head, type: 'system', system: kind.value }
+    case 'skill':
+      return { ...head, type: 'skill', skill: kind.value }
     case 'shell':
-      return { ...head, ...shellFromProto(kind.value) }
+      checkEnum(ShellCommand_StatusSchema, kind.value.status, 'status')
+      checkedTime(kind.value.completeTime)
+      return { ...head, type: 'shell', shell: kind.value }
     case 'compaction':
       return { ...head, ...compactionFromProto(kind.value) }
     case undefined:
@@ -169,21 +167,6 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
 function checkRetry({ startTime, error }: StepRetry): void {
   check(error !== undefined, 'retry', 'must have an error')
   checkedTime(startTime)
-}
-
-function shellFromProto(shell: ShellCommand): Headless<'shell'> {
-  const { shellId, command, exitCode: exit, output } = shell
-  const status = shellStatuses.fromProto(shell.status)
-  check(status !== undefined, 'status', 'is required')
-  return {
-    type: 'shell',
-    shellId,
-    command,
-    status,
-    exit,
-    timeCompleted: checkedTime(shell.completeTime),
-    output,
-  }
 }
 
 function compactionFromProto(compaction: Compaction): Headless<'compaction'> {

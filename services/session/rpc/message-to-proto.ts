@@ -7,29 +7,13 @@ import {
   Compaction_Status,
   type CompactionSchema,
   type MessageSchema,
-  ShellCommand_Status,
-  type ShellCommandSchema,
 } from '#gen/portico/session/v1/message_pb.js'
 import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { InboxItem } from '../domain/inbox.ts'
-import {
-  type AssistantMessage,
-  blobIn,
-  type CompactionMessage,
-  type Message,
-  type ShellMessage,
-} from '../domain/message.ts'
+import { type AssistantMessage, blobIn, type CompactionMessage, type Message } from '../domain/message.ts'
 import { type BlobContents, withContent, withFiles } from './blob-contents.ts'
 import { deliveries, outcomes } from './enums.ts'
-
-/** How far a command is. */
-export const shellStatuses = enumTable({
-  running: ShellCommand_Status.RUNNING,
-  exited: ShellCommand_Status.EXITED,
-  timeout: ShellCommand_Status.TIMEOUT,
-  killed: ShellCommand_Status.KILLED,
-})
 
 /** How far a compaction is. */
 export const compactionStatuses = enumTable({
@@ -80,11 +64,11 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
       return { case: 'idle', value: { outcome: outcomes.toProto(outcome), error } }
     }
     case 'system':
-      return { case: 'system', value: { text: message.text, description: message.description } }
+      return { case: 'system', value: message.system }
     case 'skill':
-      return { case: 'skill', value: { skillId: message.skill, name: message.name, text: message.text } }
+      return { case: 'skill', value: message.skill }
     case 'shell':
-      return { case: 'shell', value: shellToProto(message) }
+      return { case: 'shell', value: message.shell }
     case 'compaction':
       return { case: 'compaction', value: compactionToProto(message) }
   }
@@ -109,18 +93,6 @@ function assistantToProto(
     streamTime: timeStreamed,
     completeTime: timeCompleted,
     retry,
-  }
-}
-
-function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellCommandSchema> {
-  const { shellId, command, status, exit, output, timeCompleted } = message
-  return {
-    shellId,
-    command,
-    status: shellStatuses.toProto(status),
-    exitCode: exit,
-    completeTime: timeCompleted,
-    output,
   }
 }
 

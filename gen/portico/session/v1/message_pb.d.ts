@@ -410,8 +410,8 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   state: AssistantTool_State;
 
   /**
-   * The arguments as JSON text, exactly as the model has written them so far; empty in an imported call, except with
-   * STATE_STREAMING.
+   * The arguments as JSON text, exactly as the model has written them so far. Of a call that was imported in another
+   * state, these are lost.
    *
    * @generated from field: string raw_input = 4;
    */

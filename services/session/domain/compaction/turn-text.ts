@@ -21,11 +21,11 @@ export function turnText(message: Message): TurnText | undefined {
     case 'synthetic':
       return same('user', message.synthetic.text)
     case 'system':
-      return same('instructions', message.text)
+      return same('instructions', message.system.text)
     case 'skill':
-      return same('skill', message.text)
+      return same('skill', message.skill.text)
     case 'shell':
-      return same('user', `Shell command: ${message.command}\n${message.output?.output ?? ''}`)
+      return same('user', `Shell command: ${message.shell.command}\n${message.shell.output?.output ?? ''}`)
     case 'assistant':
       return assistantText(message)
     default:

@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
-import { type AssistantPart, AssistantTool_State as State, ShellOutputSchema } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type AssistantPart,
+  ShellCommandSchema,
+  SkillTextSchema,
+  AssistantTool_State as State,
+  SystemTextSchema,
+} from '#gen/portico/session/v1/message_pb.js'
 import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import { part } from '#test/support/generation.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
@@ -116,13 +122,13 @@ test('a synthetic text is input', () => {
 
 test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
   const head = { id: 'msg_x', timeCreated: 0 }
-  const output = create(ShellOutputSchema, { output: 'a.txt\n', cursor: 6, size: 6 })
+  const output = { output: 'a.txt\n', cursor: 6, size: 6 }
   const conversation: Message[] = [
-    { ...head, type: 'system', text: 'Be brief', description: 'For people' },
-    { ...head, type: 'system', text: '' },
-    { ...head, type: 'skill', skill: 'tidy', name: 'Tidy', text: 'Clean up' },
-    { ...head, type: 'shell', shellId: 'sh_1', command: 'ls', status: 'exited', exit: 0, output },
-    { ...head, type: 'shell', shellId: 'sh_2', command: 'true', status: 'killed' },
+    { ...head, type: 'system', system: create(SystemTextSchema, { text: 'Be brief', description: 'For people' }) },
+    { ...head, type: 'system', system: create(SystemTextSchema) },
+    { ...head, type: 'skill', skill: create(SkillTextSchema, { text: 'Clean up' }) },
+    { ...head, type: 'shell', shell: create(ShellCommandSchema, { command: 'ls', output }) },
+    { ...head, type: 'shell', shell: create(ShellCommandSchema, { command: 'true' }) },
     { ...head, type: 'agent-switched', agent: 'plan', previous: undefined },
     idle,
     user('a'),

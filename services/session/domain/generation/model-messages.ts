@@ -67,11 +67,11 @@ function turnsOf(message: Message, model: ModelRef, contents: Contents): ModelMe
     case 'synthetic':
       return textTurn(Role.USER, message.synthetic.text)
     case 'system':
-      return textTurn(Role.SYSTEM, message.text)
+      return textTurn(Role.SYSTEM, message.system.text)
     case 'skill':
-      return textTurn(Role.USER, message.text)
+      return textTurn(Role.USER, message.skill.text)
     case 'shell':
-      return textTurn(Role.USER, `Shell command: ${message.command}\n\n${message.output?.output ?? ''}`)
+      return textTurn(Role.USER, `Shell command: ${message.shell.command}\n\n${message.shell.output?.output ?? ''}`)
     case 'compaction':
       return isSummary(message) ? textTurn(Role.USER, summaryText(message)) : []
     default:

@@ -1,5 +1,5 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { ShellOutput, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { ShellCommand, SkillText, StructuredError, SystemText } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -14,27 +14,19 @@ export interface MessageBase {
 /** Instructions that changed. */
 export interface SystemMessage extends MessageBase {
   readonly type: 'system'
-  readonly text: string
-  readonly description?: string
+  readonly system: SystemText
 }
 
 /** A skill that was loaded. */
 export interface SkillMessage extends MessageBase {
   readonly type: 'skill'
-  readonly skill: string
-  readonly name: string
-  readonly text: string
+  readonly skill: SkillText
 }
 
 /** A command that a user ran. */
 export interface ShellMessage extends MessageBase {
   readonly type: 'shell'
-  readonly shellId: string
-  readonly command: string
-  readonly status: 'running' | 'exited' | 'timeout' | 'killed'
-  readonly exit?: number
-  readonly output?: ShellOutput
-  readonly timeCompleted?: number
+  readonly shell: ShellCommand
 }
 
 /** The conversation up to here, summarized. */
