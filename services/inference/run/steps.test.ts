@@ -10,7 +10,7 @@ import { openInference, userMessage } from '#test/support/inference.ts'
 import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
-import { sessionDigest } from './session-digest.ts'
+import { sessionDigest } from './steps.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 

@@ -1,17 +1,18 @@
+import { createHmac } from 'node:crypto'
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { withCacheMarker } from '../domain/automatic-cache.ts'
 import { warningOf } from '../domain/left-out.ts'
 import { Meter } from '../domain/meter.ts'
 import { resolveModel as findModel, isAllowed } from '../domain/model-list.ts'
+import { ThoughtFilter } from '../domain/thought-filter.ts'
 import { applyPreset } from './apply-preset.ts'
 import { chooseEndpoint } from './choose-endpoint.ts'
 import { closeRow } from './close-row.ts'
 import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
-import { hideThoughts } from './hide-thoughts.ts'
 import { openFreeRow, openRow } from './open-row.ts'
 import { requireTools } from './require-tools.ts'
-import { sessionDigest } from './session-digest.ts'
 
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
@@ -98,4 +99,28 @@ function meter(generation: Generation): void {
   const { endpoint, inputTokens, costFactors, input } = generation
   const outputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens ?? costFactors.outputTokens
   generation.meter = new Meter(endpoint.pricing, inputTokens, { ...costFactors, outputTokens })
+}
+
+/**
+ * What a provider learns about a session: the same text for each of its requests, so that they find the same cache, and
+ * nothing else. The workspace's id, which is random and unknown to providers, is the salt.
+ */
+export function sessionDigest(workspaceId: string, sessionId: string): string {
+  return createHmac('sha256', workspaceId).update(sessionId).digest('base64url')
+}
+
+/** Removes thoughts from the answer if the request or its preset wants none. They are charged for nevertheless. */
+function hideThoughts(generation: Generation): void {
+  if (generation.input.request.excludeThoughts !== true) return
+  generation.answer = withoutThoughts(generation.answer)
+}
+
+async function* withoutThoughts(
+  answer: AsyncIterable<readonly GenerationEvent[]>,
+): AsyncGenerator<readonly GenerationEvent[]> {
+  const filter = new ThoughtFilter()
+  for await (const batch of answer) {
+    const events = filter.take(batch)
+    if (events.length > 0) yield events
+  }
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import {
   type CacheControl,
   type MediaPart,
@@ -12,11 +13,11 @@ import { isForeign } from '#services/inference/domain/left-out.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { base64, inline } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
-import { callIdOf } from './call-ids.ts'
 import { ANTHROPIC } from './extension.ts'
 import { type AnthropicTools, inputOfCustom } from './tools.ts'
 
 const PDF = 'application/pdf'
+const CALL_ID = /^[A-Za-z0-9_-]+$/
 
 type Block = Record<string, unknown>
 
@@ -155,4 +156,13 @@ function inputOf(text: string): JsonObject {
     if (input !== undefined) return input
   } catch {}
   return { INVALID_JSON: text }
+}
+
+/**
+ * A call id that the API accepts: ids made by other providers and clients (`call:1`) may contain characters that it
+ * refuses. The same id always becomes the same one, in the call and in its result, so that a cached prefix does not
+ * change.
+ */
+function callIdOf(id: string): string {
+  return CALL_ID.test(id) ? id : `toolu_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`
 }

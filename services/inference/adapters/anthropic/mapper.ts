@@ -8,7 +8,6 @@ import { blocksOf, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/provider-call.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { Besides, besidesOf } from './besides.ts'
-import { cite } from './citations.ts'
 import { ANTHROPIC } from './extension.ts'
 import { collect, inputOf, type OpenBlock, unannounced, wholeBlock } from './open-block.ts'
 import { failureOf, reasonOf } from './outcome.ts'
@@ -198,4 +197,11 @@ export class AnthropicMapper implements ProviderMapper {
       providerMetadata: this.#besides.metadata,
     })
   }
+}
+
+/** Adds the source of a text: a URL, or a document in the request. The citation itself is passed on unchanged. */
+function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
+  if (citation === undefined || !writer.note(part, 'citations', citation)) return
+  const title = wordAt(citation.title) ?? wordAt(citation.document_title)
+  writer.cite(part, { url: wordAt(citation.url), title, citedText: wordAt(citation.cited_text) })
 }

@@ -2,10 +2,27 @@ import type { MediaPart, Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
 import { base64, inline, toUrl } from '../http/data-url.ts'
-import { audioFormatOf } from './audio-formats.ts'
 import type { ChatProfile } from './dialect.ts'
 
 type Item = Record<string, unknown>
+
+/** The names that chat completions have for formats of sound, by media type. */
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/wave', 'wav'],
+  ['audio/vnd.wave', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+  ['audio/flac', 'flac'],
+  ['audio/mp4', 'm4a'],
+  ['audio/m4a', 'm4a'],
+  ['audio/ogg', 'ogg'],
+  ['audio/aac', 'aac'],
+  ['audio/aiff', 'aiff'],
+  ['audio/opus', 'opus'],
+  ['audio/l16', 'pcm16'],
+  ['audio/l24', 'pcm24'],
+])
 
 /** What the conversion of a conversation also needs. */
 export interface ChatContext {
@@ -74,4 +91,10 @@ function sound(media: MediaPart, at: string, { profile, omissions }: ChatContext
   const what = source.case === 'data' ? `of the type ${type.slice(0, 64)}` : 'by its address'
   omissions.add(at, `This provider does not support sound ${what}: it was left out`)
   return undefined
+}
+
+/** The format of a media type; undefined: chat completions have no name for it. */
+function audioFormatOf(mime: string): string | undefined {
+  const [type = ''] = mime.toLowerCase().split(';')
+  return AUDIO_FORMATS.get(type.trim().replace('/x-', '/'))
 }
