@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { ForkOriginSchema, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
@@ -90,8 +90,8 @@ export function stagingCases(test: StoreTest): void {
     clock.advance(1)
     const fork = await store.stageSession(W, 'ses_2', 'fork')
     const source = (await store.getSession(W, 'ses_1')) as Session
-    const boundary = { type: 'through', messageId: 'msg_1' } as const
-    await store.commitStaged(fork, forkedSession(source, undefined, { sessionId: 'ses_1', boundary }, 'ses_2', 'evt_1'))
+    const origin = create(ForkOriginSchema, { sessionId: 'ses_1', messageId: 'msg_1', through: true })
+    await store.commitStaged(fork, forkedSession(source, undefined, origin, 'ses_2', 'evt_1'))
     assert.deepEqual(
       (await listed(store, {})).map(({ id, timeArchived }) => [id, timeArchived]),
       [

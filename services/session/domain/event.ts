@@ -1,6 +1,7 @@
 import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
+  ForkOrigin,
   PermissionRequest,
   SessionLocation,
   SyntheticText,
@@ -9,7 +10,7 @@ import type {
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
 import type { PermissionReply, PermissionRule } from './permission/permission.ts'
-import type { ForkOrigin, Outcome, Session } from './session.ts'
+import type { Outcome, Session } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

@@ -1,6 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { type SessionLocation, type TokenUsage, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type ForkOrigin,
+  type SessionLocation,
+  type TokenUsage,
+  TokenUsageSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
 
@@ -30,13 +35,6 @@ export function addCost(a: bigint, b: bigint, most: bigint): bigint {
 
 /** How a run ended. */
 export type Outcome = 'succeeded' | 'failed' | 'interrupted'
-
-/** Where the copied history of a fork ends. */
-export interface ForkOrigin {
-  readonly sessionId: string
-  /** `through`: that message was copied, too. */
-  readonly boundary: { readonly type: 'before' | 'through'; readonly messageId: string }
-}
 
 /** A session without its bookkeeping. Times are milliseconds since the epoch; money is nano-dollars. */
 export interface Session {

@@ -21,7 +21,7 @@ import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
 import { itemToProto } from './message-to-proto.ts'
-import { forkToProto, rulesToProto, sessionToProto } from './session-to-proto.ts'
+import { rulesToProto, sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -54,7 +54,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'session-created':
       return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
     case 'session-forked':
-      return { case: 'sessionForked', value: { fork: forkToProto(data.fork) } }
+      return { case: 'sessionForked', value: { fork: data.fork } }
     case 'session-deleted':
       return { case: 'sessionDeleted', value: {} }
     case 'agent-selected':

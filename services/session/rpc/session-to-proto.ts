@@ -1,13 +1,12 @@
 import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import {
-  type ForkOrigin as ForkOriginMessage,
   type PermissionRuleset,
   PermissionRulesetSchema,
   type Session as SessionMessage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionRule } from '../domain/permission/permission.ts'
-import type { ForkOrigin, Session } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
 import { effects, outcomes } from './enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
@@ -31,14 +30,10 @@ export function sessionToProto(session: Session): SessionMessage {
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),
     parentId: session.parentId,
-    fork: session.fork && forkToProto(session.fork),
+    fork: session.fork,
     viewTime: timeViewed === undefined ? undefined : timeToProto(timeViewed),
     archiveTime: timeArchived === undefined ? undefined : timeToProto(timeArchived),
   }
-}
-
-export function forkToProto({ sessionId, boundary: { type, messageId } }: ForkOrigin): ForkOriginMessage {
-  return { $typeName: 'portico.session.v1.ForkOrigin', sessionId, messageId, through: type === 'through' }
 }
 
 function timeToProto(milliseconds: number): Timestamp {

@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { ForkOriginSchema, SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { LeftTools, RemovedState } from '#services/session/domain/lifetime/removal.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { ForkOrigin, Outcome, Session } from '#services/session/domain/session.ts'
+import type { Outcome, Session } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import type { UnreadableSession } from '#services/session/ports/session-lists.ts'
@@ -64,7 +64,7 @@ export const sessionColumns = {
   title: optional(text()),
   timeCreated: integer(),
   timeArchived: optional(integer()),
-  fork: optional(json<ForkOrigin>()),
+  fork: optional(message(ForkOriginSchema)),
   permissions: optional(json<readonly PermissionRule[]>()),
   metadata: optional(json<JsonObject>()),
 }

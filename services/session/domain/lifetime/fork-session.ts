@@ -1,7 +1,8 @@
+import type { ForkOrigin } from '#gen/portico/session/v1/session_pb.js'
 import { isSettled, type Message, type StoredMessage } from '../message.ts'
 import type { CreateSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
-import { type ForkOrigin, NO_TOKENS, type Session } from '../session.ts'
+import { NO_TOKENS, type Session } from '../session.ts'
 import { newState } from '../session-state.ts'
 
 /** Characters of a title before the mark, which must not make it too long. */

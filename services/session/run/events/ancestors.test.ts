@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { ForkOriginSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import { Ancestors } from './ancestors.ts'
@@ -41,7 +43,7 @@ test('a session that was created again under its id is below its new parent, or 
   parents.ses_1 = 'ses_b'
   assert.deepEqual(await of('ses_1', created('ses_1', 'ses_b')), ['ses_b'])
   assert.deepEqual(await of('ses_1'), ['ses_b'])
-  const fork = { sessionId: 'ses_a', boundary: { type: 'through', messageId: 'msg_1' } } as const
+  const fork = create(ForkOriginSchema, { sessionId: 'ses_a', messageId: 'msg_1', through: true })
   assert.deepEqual(await of('ses_1', { type: 'session-deleted', above: ['ses_b'] }), ['ses_b'])
   parents.ses_1 = undefined
   assert.deepEqual(await of('ses_1', { type: 'session-forked', fork }), [])

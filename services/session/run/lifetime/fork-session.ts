@@ -1,12 +1,13 @@
+import { create } from '@bufbuild/protobuf'
+import { type ForkOrigin, ForkOriginSchema } from '#gen/portico/session/v1/session_pb.js'
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
+import type { Session } from '#services/session/domain/session.ts'
 import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { MessagePage } from '#services/session/ports/session-lists.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
-import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { sessionNotFound } from '#services/session/ports/session-store.ts'
+import { type SessionStore, sessionNotFound } from '#services/session/ports/session-store.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { ownTurn } from '#shared/own-turn.ts'
@@ -95,12 +96,12 @@ async function findBoundary(
   if (before !== undefined) {
     const found = await store.getMessage(workspace, sessionId, before)
     if (found === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
-    const origin = { sessionId, boundary: { type: 'before', messageId: before } } as const
+    const origin = create(ForkOriginSchema, { sessionId, messageId: before })
     return { origin, last: found.seq - 1, incarnation }
   }
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
-  const origin = { sessionId, boundary: { type: 'through', messageId: last.message.id } } as const
+  const origin = create(ForkOriginSchema, { sessionId, messageId: last.message.id, through: true })
   return { origin, last: last.seq, incarnation }
 }
 
