@@ -67,7 +67,7 @@ export function fromGenerationRecord(record: GenerationRecord | undefined): Reco
     metadata: record.metadata,
     not_applied: [...new Set(record.leftOut.map((field) => memberName(record.origin, field)))],
     preset_id: record.preset?.presetId ?? null,
-    api_key_id: record.apiKeyId || null,
+    api_key_id: record.apiKeyId ?? null,
     workspace_id: workspaceUuid(record.workspaceId),
     api_type: 'completions',
     data_region: 'global',

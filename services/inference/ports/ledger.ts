@@ -3,40 +3,46 @@ import type { Account } from '../domain/ledger/account.ts'
 import type { Admission, MaxCost } from '../domain/ledger/admission.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 
+/** In whose account a request counts. */
+interface AccountOwner {
+  /** Empty for the local operator, who has an account, too. */
+  readonly apiKeyId: string
+}
+
 /** What is known when a request begins. */
-export type LedgerOpening = Pick<
-  GenerationRecord,
-  | 'workspaceId'
-  | 'requestId'
-  | 'apiKeyId'
-  | 'origin'
-  | 'streamed'
-  | 'sessionId'
-  | 'user'
-  | 'providerId'
-  | 'modelId'
-  | 'preset'
-  | 'attribution'
-  | 'metadata'
->
+export type LedgerOpening = AccountOwner &
+  Pick<
+    GenerationRecord,
+    | 'workspaceId'
+    | 'requestId'
+    | 'origin'
+    | 'streamed'
+    | 'sessionId'
+    | 'user'
+    | 'providerId'
+    | 'modelId'
+    | 'preset'
+    | 'attribution'
+    | 'metadata'
+  >
 
 /** How a request ended. */
-export type LedgerClosing = Pick<
-  GenerationRecord,
-  | 'workspaceId'
-  | 'requestId'
-  | 'apiKeyId'
-  | 'status'
-  | 'usage'
-  | 'costNanos'
-  | 'costKnown'
-  | 'finishReason'
-  | 'rawReason'
-  | 'serviceTier'
-  | 'leftOut'
-  | 'firstPartMs'
-  | 'error'
->
+export type LedgerClosing = AccountOwner &
+  Pick<
+    GenerationRecord,
+    | 'workspaceId'
+    | 'requestId'
+    | 'status'
+    | 'usage'
+    | 'costNanos'
+    | 'costKnown'
+    | 'finishReason'
+    | 'rawReason'
+    | 'serviceTier'
+    | 'leftOut'
+    | 'firstPartMs'
+    | 'error'
+  >
 
 /** How much of an answer has been generated so far, for a running request. */
 export interface LedgerProgress {

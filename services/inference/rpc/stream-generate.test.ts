@@ -149,7 +149,6 @@ forEachTransport((name, connect) => {
         workspaceId: 'wrk_1',
         requestId: 'req_1',
         ...{
-          apiKeyId: '',
           origin: 'responses',
           streamed: true,
           sessionId: 'ses_1',

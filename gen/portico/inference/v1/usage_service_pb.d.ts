@@ -30,11 +30,11 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   workspaceId: string;
 
   /**
-   * Empty: the local operator made it.
+   * Absent: the local operator made it.
    *
-   * @generated from field: string api_key_id = 2;
+   * @generated from field: optional string api_key_id = 2;
    */
-  apiKeyId: string;
+  apiKeyId?: string | undefined;
 
   /**
    * The interface that the request came by.

@@ -150,7 +150,7 @@ export function closedRow(closing: LedgerClosing, finishTime: number): ClosedRow
 export function toRecord(row: LedgerRow, metadata: LedgerOpening['metadata']): GenerationRecord {
   const record = fromRow(ledger.columns, row)
   const usage = record.inputTokens === undefined ? undefined : create(UsageSchema, record)
-  return create(GenerationRecordSchema, { ...record, usage, metadata })
+  return create(GenerationRecordSchema, { ...record, apiKeyId: record.apiKeyId || undefined, usage, metadata })
 }
 
 /** What a closed row counts in accounts. */
