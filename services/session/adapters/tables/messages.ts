@@ -1,10 +1,10 @@
-import { fromJson, fromJsonString, toJson, toJsonString } from '@bufbuild/protobuf'
 import { type AssistantPart, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
 import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { moneyAsText } from '#services/session/domain/message/size.ts'
 import { type AssistantMessage, isSettled, type Message, type StoredMessage } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { defineTable, integer, long, type RowOf, text } from '#shared/stores/table.ts'
+import { fromStoredJson, toStoredJson } from '#shared/stores/message-json.ts'
+import { defineTable, integer, long, message, type RowOf, text } from '#shared/stores/table.ts'
 
 /** A message; the parts of a step have records of their own. */
 export const messages = defineTable({
@@ -81,13 +81,15 @@ export function messageRecord(
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
   if (message.type !== 'assistant') {
     const unfinished = message.type === 'compaction' && !isSettled(message) ? 1 : 0
-    const json = message.type === 'user' ? { ...message, prompt: toJson(PromptSchema, message.prompt) } : message
+    const json = message.type === 'user' ? { ...message, prompt: toStoredJson(PromptSchema, message.prompt) } : message
     return { data: JSON.stringify(moneyAsText(json)), unfinished, attempt: 0 }
   }
   const { parts: _, attempt, ...rest } = message
   const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
   return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
 }
+
+const partData = message(AssistantPartSchema)
 
 /** The records of the parts that a write changes. */
 export function partRecords(workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): PartRecord[] {
@@ -101,14 +103,14 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
       message: id,
       attempt,
       ordinal,
-      data: toJsonString(AssistantPartSchema, parts[ordinal] as AssistantPart),
+      data: partData.encode(parts[ordinal] as AssistantPart),
     }
   })
 }
 
 /** The part in a record. */
 export function parsePart(data: string): AssistantPart {
-  return fromJsonString(AssistantPartSchema, data)
+  return partData.decode(data)
 }
 
 /**
@@ -122,7 +124,7 @@ export function toStoredMessage(record: MessageRecord, parts: readonly PartRecor
     throw new SyntaxError(`What is stored as the message ${record.id} is none of the type "${type}"`)
   }
   if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
-  if (type === 'user') message.prompt = fromJson(PromptSchema, message.prompt)
+  if (type === 'user') message.prompt = fromStoredJson(PromptSchema, message.prompt)
   if (type !== 'assistant') return { seq, message: message as Message }
   const current = parts.filter((part) => part.attempt === attempt)
   message.parts = current.map((part) => parsePart(part.data))
