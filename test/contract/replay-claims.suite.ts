@@ -43,8 +43,14 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
 
     rule('a token whose entry could not be written is not claimed', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
-      const event = { ...accepted, value: { ...accepted.value, policyRevision: 'x' as never } }
-      await assert.rejects(store.auditLog.appendOnce(entryOf(organizationId, 10_000, event), use))
+      const unwritable = {
+        toJSON() {
+          throw new Error('This cannot be written')
+        },
+      }
+      const event = { ...accepted, value: { ...accepted.value, policyRevision: unwritable as never } }
+      const entry = entryOf(organizationId, 10_000, event)
+      await assert.rejects(store.auditLog.appendOnce(entry, use), /This cannot be written/)
       assert.equal(await claim(store, organizationId), true)
     })
 
