@@ -37,7 +37,7 @@ test('a plugin that fails in a hook, in whatever way, gets the status failed wit
   assert.deepEqual(new Set(Object.values(await list())), new Set(['active']))
   let found: Record<string, string> = {}
   // A plugin whose process was ended by the excess of another one is silent once, and is tried again in its own.
-  await waitFor('the others to have failed, and the good one to be heard', async () => {
+  await waitFor('the others to have failed, and the good one to take part', async () => {
     const { instructions } = await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
     found = await list()
     const active = Object.values(found).filter((state) => state === 'active')
