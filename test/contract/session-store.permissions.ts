@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   acquire,
   admit,
   begin,
   newSession,
   OTHER,
+  plain,
   refusal,
   request,
   type StoreTest,
@@ -151,13 +153,13 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.savedApprovals(W, 'prj_1'), [])
     await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'always', message: '' })
     await store.replyPermission(W, 'ses_1', 'per_3', { reply: 'always', message: '' })
-    const rules = (await store.savedApprovals(W, 'prj_1')).map((rule) => ({ ...rule }))
+    const rules = (await store.savedApprovals(W, 'prj_1')).map(plain)
     assert.deepEqual(
       rules.toSorted((a, b) => (a.action + a.resource < b.action + b.resource ? -1 : 1)),
       [
-        { action: 'bash', resource: 'src/*', effect: 'allow' },
-        { action: 'edit', resource: 'src/*', effect: 'allow' },
-        { action: 'edit', resource: 'test/*', effect: 'allow' },
+        { action: 'bash', resource: 'src/*', effect: PermissionRule_Effect.ALLOW },
+        { action: 'edit', resource: 'src/*', effect: PermissionRule_Effect.ALLOW },
+        { action: 'edit', resource: 'test/*', effect: PermissionRule_Effect.ALLOW },
       ],
     )
     assert.deepEqual(await store.savedApprovals(W, 'prj_2'), [])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { ModelRefSchema, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
@@ -26,7 +27,9 @@ export function sessionCases(test: StoreTest): void {
       agent: 'build',
       model: { ...MODEL, variant: 'high' },
       metadata: { 'a.b': 1, $set: { nested: [true, null, 'x\u0000y'] }, constructor: {} },
-      permissions: [{ action: 'edit', resource: '*', effect: 'ask' }],
+      permissions: create(PermissionRulesetSchema, {
+        rules: [{ action: 'edit', resource: '*', effect: PermissionRule_Effect.ASK }],
+      }),
     })
     const session = await store.createSession(W, input)
     assert.deepEqual(
@@ -43,9 +46,9 @@ export function sessionCases(test: StoreTest): void {
   })
 
   test('none given and none differ for rules and metadata', async ({ store }) => {
-    await store.createSession(W, newSession('ses_none', { permissions: [], metadata: {} }))
+    await store.createSession(W, newSession('ses_none', { permissions: create(PermissionRulesetSchema), metadata: {} }))
     const session = await get(store, 'ses_none')
-    assert.deepEqual([session.permissions, session.metadata], [[], {}])
+    assert.deepEqual([session.permissions?.rules, session.metadata], [[], {}])
     const bare = await store.createSession(W, newSession())
     assert.deepEqual([bare.permissions, bare.metadata], [undefined, undefined])
   })

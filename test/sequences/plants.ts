@@ -250,8 +250,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'what is denied runs',
     file: 'services/session/run/step-permissions.ts',
-    from: "judgement.effect === 'deny')) return DENIED",
-    to: "judgement.effect === 'deny')) return undefined",
+    from: 'judgement.effect === Effect.DENY)) return DENIED',
+    to: 'judgement.effect === Effect.DENY)) return undefined',
     does: [prompt('steer', 'denied')],
     problem: /ran though it is denied/,
   },

@@ -1,7 +1,6 @@
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRuleset, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { withTotals } from './event.ts'
-import type { PermissionRule } from './permission/permission.ts'
 import type { Revision } from './revision.ts'
 import { FIRST_INPUT } from './session-state.ts'
 
@@ -9,7 +8,7 @@ import { FIRST_INPUT } from './session-state.ts'
 export interface Description {
   readonly title: string | undefined
   readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
+  readonly permissions: PermissionRuleset | undefined
 }
 
 /**

@@ -3,13 +3,14 @@ import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
   ForkOrigin,
   PermissionRequest,
+  PermissionRuleset,
   SessionLocation,
   SyntheticText,
   TokenUsage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
-import type { PermissionReply, PermissionRule } from './permission/permission.ts'
+import type { PermissionReply } from './permission/permission.ts'
 import type { Outcome, Session } from './session.ts'
 
 /** Which part of a step an event is about. */
@@ -106,7 +107,7 @@ export type DurableEventData =
   | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
   | { readonly type: 'session-renamed'; readonly title: string }
   | { readonly type: 'session-metadata-updated'; readonly metadata: JsonObject }
-  | { readonly type: 'session-permissions-updated'; readonly permissions: readonly PermissionRule[] }
+  | { readonly type: 'session-permissions-updated'; readonly permissions: PermissionRuleset }
   | { readonly type: 'session-viewed'; readonly timeIdle: number }
   | {
       readonly type: 'usage-recorded'

@@ -2,12 +2,12 @@ import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type ForkOrigin,
+  type PermissionRuleset,
   type SessionLocation,
   type TokenUsage,
   TokenUsageSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { PermissionRule } from './permission/permission.ts'
 
 export const NO_TOKENS = create(TokenUsageSchema)
 
@@ -46,7 +46,7 @@ export interface Session {
   readonly model: ModelRef | undefined
   readonly location: SessionLocation
   readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
+  readonly permissions: PermissionRuleset | undefined
   readonly costNanos: bigint
   readonly tokens: TokenUsage
   readonly outcome: Outcome | undefined
@@ -71,5 +71,5 @@ export interface NewSession {
   readonly model: ModelRef | undefined
   readonly location: SessionLocation
   readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
+  readonly permissions: PermissionRuleset | undefined
 }

@@ -1,6 +1,6 @@
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
 import type { StoredMessage } from '../domain/message.ts'
-import type { PermissionRule } from '../domain/permission/permission.ts'
 import type { Session } from '../domain/session.ts'
 import type { CountedActivity } from '../domain/stats/stats.ts'
 

@@ -1,4 +1,3 @@
-import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
@@ -12,13 +11,6 @@ export const outcomes = enumTable({
 
 /** When an input enters the conversation. */
 export const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })
-
-/** What a permission rule does. */
-export const effects = enumTable({
-  allow: PermissionRule_Effect.ALLOW,
-  deny: PermissionRule_Effect.DENY,
-  ask: PermissionRule_Effect.ASK,
-})
 
 /** What is replied to a permission request. */
 export const replies = enumTable({

@@ -21,7 +21,7 @@ import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
 import { itemToProto } from './message-to-proto.ts'
-import { rulesToProto, sessionToProto } from './session-to-proto.ts'
+import { sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -229,7 +229,7 @@ export function descriptionToProto(data: Extract<DurableEventData, { type: Descr
     case 'session-metadata-updated':
       return { case: 'sessionMetadataUpdated', value: { metadata: data.metadata } }
     case 'session-permissions-updated':
-      return { case: 'sessionPermissionsUpdated', value: { permissions: rulesToProto(data.permissions) } }
+      return { case: 'sessionPermissionsUpdated', value: { permissions: data.permissions } }
     case 'session-viewed':
       return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
     case 'usage-recorded': {

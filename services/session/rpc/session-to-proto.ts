@@ -1,13 +1,7 @@
-import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import {
-  type PermissionRuleset,
-  PermissionRulesetSchema,
-  type Session as SessionMessage,
-} from '#gen/portico/session/v1/session_pb.js'
-import type { PermissionRule } from '../domain/permission/permission.ts'
+import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
 import type { Session } from '../domain/session.ts'
-import { effects, outcomes } from './enums.ts'
+import { outcomes } from './enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
@@ -22,7 +16,7 @@ export function sessionToProto(session: Session): SessionMessage {
     projectId: session.location.projectId,
     subpath: session.location.subpath,
     metadata: session.metadata,
-    permissions: permissions && rulesToProto(permissions),
+    permissions,
     costNanos: session.costNanos,
     tokens: session.tokens,
     outcome: outcome && outcomes.toProto(outcome),
@@ -40,11 +34,4 @@ function timeToProto(milliseconds: number): Timestamp {
   const seconds = Math.floor(milliseconds / 1_000)
   const nanos = (milliseconds - seconds * 1_000) * 1_000_000
   return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(seconds), nanos }
-}
-
-/** Rules as other services see them. */
-export function rulesToProto(rules: readonly PermissionRule[]): PermissionRuleset {
-  return create(PermissionRulesetSchema, {
-    rules: rules.map((rule) => ({ ...rule, effect: effects.toProto(rule.effect) })),
-  })
 }

@@ -30,12 +30,12 @@ import type { SessionDependencies } from './dependencies.ts'
 import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import {
   checkModel,
+  checkRules,
   parseAgentName,
   parseDirectory,
   parseMessageId,
   parseMetadata,
   parseOrder,
-  parseRules,
   parseSessionId,
   parseTitle,
 } from './parse.ts'
@@ -186,8 +186,9 @@ export function sessionHandlers(dependencies: SessionDependencies) {
 }
 
 function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'location'> {
-  const { title, agent, model } = request
+  const { title, agent, model, permissions } = request
   if (model !== undefined) checkModel(model)
+  if (permissions !== undefined) checkRules(permissions)
   return {
     id: parseSessionId(request.sessionId),
     // As with an update: a title is to be found.
@@ -195,7 +196,7 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model,
     metadata: parseMetadata(request.metadata),
-    permissions: parseRules(request.permissions),
+    permissions,
   }
 }
 
@@ -260,11 +261,12 @@ async function firstWords(store: SessionStore, { workspace, sessionId }: Session
 
 function parseUpdateSession(request: UpdateSessionRequest): Description {
   const { title = '', metadata = {}, permissions = create(PermissionRulesetSchema), updateMask } = request
+  checkRules(permissions)
   const named =
     updateMask === undefined ? FIELDS.filter((name) => request[name] !== undefined) : parseMask(updateMask, FIELDS)
   return {
     title: named.includes('title') ? parseTitle(title) : undefined,
     metadata: named.includes('metadata') ? parseMetadata(metadata) : undefined,
-    permissions: named.includes('permissions') ? parseRules(permissions) : undefined,
+    permissions: named.includes('permissions') ? permissions : undefined,
   }
 }

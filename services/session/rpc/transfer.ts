@@ -23,10 +23,10 @@ import { checkTokens, costFromProto, importedMessage, type KeepContent, requireT
 import { checkReadable, readContent, toMessage } from './message-stream.ts'
 import {
   checkModel,
+  checkRules,
   parseAgentName,
   parseDirectory,
   parseMetadata,
-  parseRules,
   parseSessionId,
   parseTitle,
 } from './parse.ts'
@@ -149,8 +149,9 @@ async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
 /** The parts of an imported session that are stored. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
   check(given !== undefined, 'session', 'is required')
-  const { title, agent, model, parentId, costNanos, tokens = NO_TOKENS } = given
+  const { title, agent, model, parentId, permissions, costNanos, tokens = NO_TOKENS } = given
   if (model !== undefined) checkModel(model)
+  if (permissions !== undefined) checkRules(permissions)
   checkTokens(tokens)
   const timeIdle = timeFromProto(given.idleTime)
   const viewed = timeFromProto(given.viewTime)
@@ -161,7 +162,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model,
     metadata: parseMetadata(given.metadata),
-    permissions: parseRules(given.permissions),
+    permissions,
     costNanos: costFromProto(costNanos),
     tokens,
     // Only if its time is known.

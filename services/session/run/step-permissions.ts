@@ -1,9 +1,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Places } from '#shared/places.ts'
 import type { PermissionNeed } from '../domain/agent.ts'
-import type { PermissionAnswer, PermissionRule } from '../domain/permission/permission.ts'
+import type { PermissionAnswer } from '../domain/permission/permission.ts'
 import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
 import { structuredError } from '../domain/structured-error.ts'
@@ -60,9 +61,9 @@ export class StepPermissions {
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
     const judged = accesses.map((access) => ({ access, judgement: judgeAccess(this.#plan.rules, access) }))
-    if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
+    if (judged.some(({ judgement }) => judgement.effect === Effect.DENY)) return DENIED
     for (const { access, judgement } of judged) {
-      if (judgement.effect === 'allow') continue
+      if (judgement.effect === Effect.ALLOW) continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
       const { action, resources } = access
       const what = { callId, savePatterns: [...savePatterns], action, resources: [...resources] }

@@ -50,7 +50,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
     const { agent, location, subagents, tools: others } = await pinLocation(run, call, callPeer, mayDelegate)
     const rules = {
       agent: agent.permissions,
-      session: session.permissions ?? [],
+      session: session.permissions?.rules ?? [],
       ancestors: ancestorRules(agent.id, ancestors),
     }
     const tools = withTask(others, callableAgents(subagents, rules))

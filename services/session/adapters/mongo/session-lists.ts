@@ -1,6 +1,6 @@
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type {

@@ -16,7 +16,6 @@ import type {
 import type { ReadFile, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -141,9 +140,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
     system,
     model,
     steps,
-    permissions: permissions.map(({ action, resource, effect }) => {
-      return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }
-    }),
+    permissions,
     requestHeaders,
     requestBody,
     requestTimeouts: toTimeouts(requestSettings),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { create, fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import { type PermissionRule, PermissionRule_Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type PermissionRequest,
   PermissionRequestSchema,
@@ -95,6 +96,11 @@ export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>
 
 export function toApproval({ id: approvalId, projectId, action, pattern }: ApprovalRecord): SavedApproval {
   return create(SavedApprovalSchema, { approvalId, projectId, action, pattern })
+}
+
+/** An approval as a rule. */
+export function toRule({ action, pattern }: Pick<ApprovalRecord, 'action' | 'pattern'>): PermissionRule {
+  return create(PermissionRuleSchema, { action, resource: pattern, effect: PermissionRule_Effect.ALLOW })
 }
 
 /**

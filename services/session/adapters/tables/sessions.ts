@@ -1,9 +1,13 @@
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { ForkOriginSchema, SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  ForkOriginSchema,
+  PermissionRulesetSchema,
+  SessionLocationSchema,
+  TokenUsageSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { LeftTools, RemovedState } from '#services/session/domain/lifetime/removal.ts'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Outcome, Session } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
@@ -65,7 +69,7 @@ export const sessionColumns = {
   timeCreated: integer(),
   timeArchived: optional(integer()),
   fork: optional(message(ForkOriginSchema)),
-  permissions: optional(json<readonly PermissionRule[]>()),
+  permissions: optional(message(PermissionRulesetSchema)),
   metadata: optional(json<JsonObject>()),
 }
 

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import { type ForkOrigin, ForkOriginSchema } from '#gen/portico/session/v1/session_pb.js'
+import { type ForkOrigin, ForkOriginSchema, PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
@@ -81,7 +81,7 @@ async function findPermissions(
     throw error instanceof RunFailure ? sessionNotFound(id) : error
   })
   if (own === undefined) throw sessionNotFound(id)
-  return ownRules(own, ancestorRules(own.agentId, ancestors))
+  return create(PermissionRulesetSchema, { rules: ownRules(own, ancestorRules(own.agentId, ancestors)) })
 }
 
 /** The message before which the history ends, and the place of the last message to copy. */
