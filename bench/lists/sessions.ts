@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionRecord } from '#services/session/adapters/tables/sessions.ts'
 
 /** The workspace that the sessions are in. */
@@ -32,7 +33,7 @@ export function* someSessions(count: number): Generator<SessionRecord> {
       permissions: null,
       costNanos: '0',
       tokens: TOKENS,
-      outcome: 'succeeded',
+      outcome: Outcome.SUCCEEDED,
       timeCreated: time,
       timeUpdated: time,
       timeIdle: time,

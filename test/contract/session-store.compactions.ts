@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
@@ -68,12 +68,12 @@ export function compactionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await store.recordStep(lease, { message: assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 }), events: [] })
     await store.requestInterrupt(W, 'ses_1')
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     await store.admitCompaction(W, compaction('msg_c'))
     const next = await acquire(store, longMs)
     const { next: begun } = await store.beginStep(next)
     assert.equal(begun?.type === 'compaction' && begun.message.status, 'running')
-    assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: 'succeeded', error: undefined })
+    assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: Outcome.SUCCEEDED, error: undefined })
   })
 
   test('a compaction that an owner left running is settled as failed, and one that ended is not', async (fixture) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -118,7 +118,7 @@ export function controlCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     assert.deepEqual((await store.beginStep(lease)).next, { type: 'boundary' })
     assert.equal((await store.beginStep(lease)).next, undefined)
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     const session = await get(store)
     assert.deepEqual([session.location, session.outcome, session.timeIdle], [there, undefined, undefined])
     assert.deepEqual(names(await messages(store)), ['location-switched'])
@@ -142,7 +142,7 @@ export function controlCases(test: StoreTest): void {
     await store.moveSession(W, moveAdmission('msg_1', { move: there }))
     await store.requestInterrupt(W, 'ses_1')
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     assert.deepEqual((await get(store)).location, here)
     await admit(store, 'steer', 'msg_2')

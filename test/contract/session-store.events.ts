@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -215,7 +216,7 @@ export function changeCases(test: StoreTest): void {
     await expects(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
     await expects(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
     await admit(store, 'queue', 'msg_2')
-    await expects(() => store.endRun(lease, 'interrupted'), 'interrupt', 'run', 'work')
+    await expects(() => store.endRun(lease, Outcome.INTERRUPTED), 'interrupt', 'run', 'work')
     const next = await acquire(store, fixture.longMs)
     await expects(() => store.releaseLease(next), 'run', 'work')
     listener[Symbol.dispose]()

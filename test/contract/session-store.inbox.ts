@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import {
   acquire,
@@ -170,7 +170,7 @@ export function inboxCases(test: StoreTest): void {
     const first = await begin(fixture)
     await admit(store, 'queue', 'msg_waits')
     await store.requestInterrupt(W, 'ses_1')
-    await store.endRun(first, 'interrupted')
+    await store.endRun(first, Outcome.INTERRUPTED)
     await store.admitPrompt(W, admission('msg_first', { wake: false }))
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await store.admitPrompt(W, admission('msg_first'))
@@ -181,14 +181,14 @@ export function inboxCases(test: StoreTest): void {
 
   test('a wake that finds nothing leaves nothing behind', async (fixture) => {
     const { store, longMs } = fixture
-    await store.endRun(await begin(fixture), 'succeeded')
+    await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
     const [before, known] = [await get(store), names(await messages(store))]
     const events = await eventsOf(store, 1, async () => {
       await store.admitPrompt(W, admission('msg_first'))
       const lease = await acquire(store, longMs)
       assert.equal(lease.unfinished, false)
       assert.deepEqual(await store.promote(lease, 'idle'), { messages: [], admitter: undefined })
-      await store.endRun(lease, 'succeeded')
+      await store.endRun(lease, Outcome.SUCCEEDED)
       assert.equal(await store.isBusy(W, 'ses_1'), false)
       assert.equal(await store.acquireLease('own_1', longMs), undefined)
       assert.deepEqual(plain(await get(store)), plain(before))
@@ -203,7 +203,7 @@ export function inboxCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await store.admitPrompt(W, admission('msg_first'))
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
 }

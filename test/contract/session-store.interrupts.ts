@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admit,
@@ -38,7 +39,7 @@ export function interruptCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
     assert.deepEqual((await store.promote(lease, 'idle')).messages, [])
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.deepEqual(await messages(store), [], 'a run that was never begun does not end')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
@@ -50,7 +51,7 @@ export function interruptCases(test: StoreTest): void {
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
     assert.equal((await store.readLeased(lease)).interruptRequested, true)
     assert.equal((await store.renewLease(lease, longMs)).interruptRequested, true)
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await admit(store, 'steer', 'msg_s')
     const next = await acquire(store, longMs)
@@ -69,7 +70,7 @@ export function interruptCases(test: StoreTest): void {
     for (const boundary of ['step', 'idle'] as const) {
       assert.deepEqual(await store.promote(lease, boundary), { messages: [], admitter: undefined })
     }
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), true)
     const next = await acquire(store, longMs)
     assert.deepEqual([next.unfinished, (await store.readLeased(next)).interruptRequested], [false, false])
@@ -80,7 +81,7 @@ export function interruptCases(test: StoreTest): void {
   test('the same holds when the run succeeds or fails before it sees the interrupt', async (fixture) => {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
-    for (const outcome of ['succeeded', 'failed'] as const) {
+    for (const outcome of [Outcome.SUCCEEDED, Outcome.FAILED]) {
       await admit(store, 'steer', `msg_before_${outcome}`)
       await store.requestInterrupt(W, 'ses_1')
       await store.endRun(lease, outcome)
@@ -98,7 +99,7 @@ export function interruptCases(test: StoreTest): void {
     await store.requestInterrupt(W, 'ses_1')
     await admit(store, 'queue', 'msg_q')
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await admit(store, 'queue', 'msg_q')
     const next = await acquire(store, longMs)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Lease } from '#services/session/ports/lease.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -33,7 +34,7 @@ const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise
   requestPermission: (store, lease) => store.requestPermission(lease, request('per_new')),
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
   closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
-  endRun: (store, lease) => store.endRun(lease, 'succeeded'),
+  endRun: (store, lease) => store.endRun(lease, Outcome.SUCCEEDED),
   abandonRun: (store, lease) => store.abandonRun(lease, structuredError('internal', '')),
 }
 
@@ -142,7 +143,7 @@ export function leaseCases(test: StoreTest): void {
 
   test('a lease is over when its run has ended with nothing due', async (fixture) => {
     const lease = await begin(fixture)
-    await fixture.store.endRun(lease, 'succeeded')
+    await fixture.store.endRun(lease, Outcome.SUCCEEDED)
     await refusesAll(fixture.store, lease)
   })
 
@@ -208,7 +209,7 @@ export function leaseCases(test: StoreTest): void {
     await lose()
     lease = await acquire(store, longMs)
     acquisitions.push(lease.acquisitions)
-    await store.endRun(lease, 'failed')
+    await store.endRun(lease, Outcome.FAILED)
     await admit(store, 'steer', 'msg_more')
     acquisitions.push((await acquire(store, longMs)).acquisitions)
     assert.deepEqual(acquisitions, [2, 3, 3, 3, 1, 2, 1])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admit,
@@ -202,14 +203,14 @@ export function permissionCases(test: StoreTest): void {
     await admit(store, 'queue', 'msg_q')
     await store.closePermission(lease, 'per_0', 'reject')
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await admit(store, 'queue', 'msg_after')
     const next = await acquire(store, longMs)
     await store.promote(next, 'idle')
     await store.requestPermission(next, request('per_2'))
     await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'read it first' })
-    await store.endRun(next, 'succeeded')
+    await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.isBusy(W, 'ses_1'), true, 'one with a message parks nothing')
   })
 
@@ -247,7 +248,7 @@ export function permissionCases(test: StoreTest): void {
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     const [event] = await eventsOf(store, 1, async () => {
       assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)
-      await store.endRun(lease, 'succeeded')
+      await store.endRun(lease, Outcome.SUCCEEDED)
     })
     assert.equal(event?.data.type, 'execution-ended')
     assert.deepEqual(await store.listPermissionRequests(W), [])

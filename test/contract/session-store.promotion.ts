@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -73,7 +74,7 @@ export function promotionCases(test: StoreTest): void {
       const lease = await acquire(store, longMs)
       const { messages, next } = await store.beginStep(lease, { messages: [], lastSeq: 1_000_000 })
       assert.deepEqual([names(messages), next], [entered, { type: 'step' }])
-      await store.endRun(lease, 'succeeded')
+      await store.endRun(lease, Outcome.SUCCEEDED)
     }
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })

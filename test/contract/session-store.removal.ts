@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
@@ -86,7 +87,7 @@ export function removalCases(test: StoreTest): void {
     await assert.rejects(store.renewLease(lease, longMs), lost)
     await assert.rejects(store.lastAdmitter(lease), lost)
     await assert.rejects(store.recordStep(lease, { message: assistant('msg_step'), events: [] }), lost)
-    await assert.rejects(store.endRun(lease, 'succeeded'), lost)
+    await assert.rejects(store.endRun(lease, Outcome.SUCCEEDED), lost)
   })
 
   test('nothing of it stays but the event, and nothing of others goes', async (fixture) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -105,14 +105,14 @@ export function runCases(test: StoreTest): void {
     clock.advance(4)
     const error = structuredError('provider.unavailable', 'away', 503)
     const [event] = await eventsOf(store, 1, async () => {
-      await store.endRun(lease, 'failed', error)
+      await store.endRun(lease, Outcome.FAILED, error)
     })
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
     const last = (await messages(store)).at(-1)?.message
     assert.deepEqual(plain({ ...last, id: '' }), {
       id: '',
       type: 'idle',
-      outcome: 'failed',
+      outcome: Outcome.FAILED,
       error: plain(error),
       timeCreated: clock.now(),
     })
@@ -125,12 +125,12 @@ export function runCases(test: StoreTest): void {
 
   test('the time of idleness grows with each end, even when the clock stands', async (fixture) => {
     const { store, longMs } = fixture
-    await store.endRun(await begin(fixture), 'succeeded')
+    await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
     const first = (await get(store)).timeIdle ?? 0
     await admit(store, 'steer', 'msg_2')
     const lease = await acquire(store, longMs)
     await store.promote(lease, 'idle')
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal((await get(store)).timeIdle, first + 1)
   })
 
@@ -139,14 +139,14 @@ export function runCases(test: StoreTest): void {
     let lease = await begin(fixture)
     const ids = ['msg_q1', 'msg_q2', 'msg_q3']
     await admit(store, 'queue', ...ids)
-    for (const [i, outcome] of (['succeeded', 'failed', 'interrupted'] as const).entries()) {
+    for (const [i, outcome] of [Outcome.SUCCEEDED, Outcome.FAILED, Outcome.INTERRUPTED].entries()) {
       await store.endRun(lease, outcome)
       assert.equal(await store.isBusy(W, 'ses_1'), true)
       lease = await acquire(store, longMs)
       assert.equal(lease.unfinished, false)
       assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [ids[i]])
     }
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
@@ -155,7 +155,7 @@ export function runCases(test: StoreTest): void {
     const { store, longMs } = fixture
     const first = await begin(fixture)
     await admit(store, 'steer', 'msg_late')
-    await store.endRun(first, 'succeeded')
+    await store.endRun(first, Outcome.SUCCEEDED)
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
     assert.deepEqual(
@@ -170,7 +170,7 @@ export function runCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await admit(store, 'steer', 'msg_late')
     const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
     assert.equal((await get(store)).outcome, 'failed')
     const next = await acquire(store, longMs)
     assert.deepEqual([next.unfinished, next.acquisitions], [false, 1])
@@ -246,7 +246,7 @@ export function runCases(test: StoreTest): void {
     const events = await eventsOf(store, 2, async () => {
       await store.settleAborted(lease)
       await store.settleAborted(lease)
-      await store.endRun(lease, 'failed')
+      await store.endRun(lease, Outcome.FAILED)
     })
     assert.deepEqual(
       events.map(({ data }) => data.type),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { callsOf } from '#services/session/domain/message.ts'
 import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
@@ -73,8 +74,8 @@ export function settlementCases(test: StoreTest): void {
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)
     const ends = await store.beginStep(next)
-    assert.deepEqual(ends.next, { type: 'end', outcome: 'interrupted', error: undefined })
-    await store.endRun(next, 'interrupted')
+    assert.deepEqual(ends.next, { type: 'end', outcome: Outcome.INTERRUPTED, error: undefined })
+    await store.endRun(next, Outcome.INTERRUPTED)
     const last = await acquire(store, longMs, 'own_2')
     const { messages } = await store.promote(last, 'idle')
     assert.deepEqual(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
@@ -27,7 +28,7 @@ async function ended(fixture: StoreFixture, step: Partial<AssistantMessage>): Pr
   const lease = await begin(fixture)
   const message = assistant('msg_step', { timeCompleted: clock.now(), ...step })
   await store.recordStep(lease, { message, events: [] })
-  await store.endRun(lease, step.error === undefined ? 'succeeded' : 'failed', step.error)
+  await store.endRun(lease, step.error === undefined ? Outcome.SUCCEEDED : Outcome.FAILED, step.error)
 }
 
 const refused = structuredError('provider.refused', 'no')
@@ -46,7 +47,7 @@ export function wakeCases(test: StoreTest): void {
       assert.deepEqual(names(messages), ['msg_first', 'msg_step', 'idle'])
     })
     assert.deepEqual(plain(event?.data), { type: 'execution-started' })
-    await store.endRun(lease, 'failed', refused)
+    await store.endRun(lease, Outcome.FAILED, refused)
     assert.equal(await store.isBusy(W, 'ses_1'), false, 'it does so once')
   })
 
@@ -70,7 +71,7 @@ export function wakeCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     const { messages } = await store.beginStep(lease)
     assert.deepEqual(names(messages).at(-1), 'msg_s')
-    await store.endRun(lease, 'failed', refused)
+    await store.endRun(lease, Outcome.FAILED, refused)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.beginStep(next)).messages).at(-1), 'msg_q')
   })
@@ -82,7 +83,7 @@ export function wakeCases(test: StoreTest): void {
     await store.resumeRun(W, 'ses_1', other)
     const lease = await acquire(store, longMs)
     assert.equal((await store.beginStep(lease)).next, undefined)
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.deepEqual(names(await messages(store)), before)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await store.admitPrompt(W, admission('msg_q', { delivery: 'queue', wake: false }))
@@ -103,12 +104,12 @@ export function wakeCases(test: StoreTest): void {
     await admit(store, 'steer', 'msg_s2')
     assert.equal(await store.requestInterrupt(W, 'ses_1', true), true)
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_s1'])
     assert.deepEqual(names((await store.promote(next, 'step')).messages), ['location-switched'])
     assert.deepEqual(names((await store.promote(next, 'step')).messages), ['msg_s2'])
-    await store.endRun(next, 'succeeded')
+    await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     await admit(store, 'steer', 'msg_s3')
     const last = await acquire(store, longMs)

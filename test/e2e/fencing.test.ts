@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -210,7 +211,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     await using port = await openMongoSessionStore({ mongo, clock: systemClock })
     const store = withUseCases(port)
     const late = { workspace, sessionId, fence }
-    await assert.rejects(store.endRun(late, 'failed'), { reason: 'LEASE_LOST' })
+    await assert.rejects(store.endRun(late, Outcome.FAILED), { reason: 'LEASE_LOST' })
     await assert.rejects(store.promote(late, 'step'), { reason: 'LEASE_LOST' })
     await assert.rejects(store.renewLease(late, 60_000), { reason: 'LEASE_LOST' })
     const after = await leaseOf(sessionId)

@@ -26,7 +26,7 @@ const LOST = /was accepted and does not run, though the session is idle/
 const lostWake = {
   file: 'services/session/domain/run.ts',
   from: 'running: false, interruptRequested: false,',
-  to: "running: false, interruptRequested: false, due: revision.state.due && outcome !== 'interrupted',",
+  to: 'running: false, interruptRequested: false, due: revision.state.due && outcome !== Outcome.INTERRUPTED,',
   problem: LOST,
 }
 
@@ -135,7 +135,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a resume after a rejection is forgotten',
     file: 'services/session/domain/run.ts',
-    from: "if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)",
+    from: 'if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)',
     to: 'endJoined(revision)',
     does: [prompt('steer', 'asking', 'brief'), step, reject, { do: 'resume', ms: 20_000 }],
     problem: /was resumed, and stays interrupted/,

@@ -17,6 +17,7 @@ import {
   SystemTextSchema,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
+  Outcome,
   PromptSchema,
   SessionLocationSchema,
   SyntheticTextSchema,
@@ -174,7 +175,7 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
     },
     { ...head(11), type: 'location-switched', location: here, previous: there },
     { ...head(12), type: 'location-switched', location: here, previous: undefined },
-    { ...head(13), type: 'idle', outcome: 'failed', error },
+    { ...head(13), type: 'idle', outcome: Outcome.FAILED, error },
   ]
 }
 
@@ -289,6 +290,6 @@ export function everyMessageJson(data: string): JsonObject[] {
     { ...head(10), type: 'model-switched', model, previous: { id: 'large', providerID: 'acme' } },
     { ...head(11), type: 'location-switched', ...here, previous: there },
     { ...head(12), type: 'location-switched', ...here },
-    { ...head(13), type: 'idle', outcome: 'failed', error },
+    { ...head(13), type: 'idle', outcome: Outcome.FAILED, error },
   ]
 }

@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'
@@ -74,7 +75,7 @@ export function beginStep(
   const ahead = nextAction(conversation)
   if (!revision.state.running) resume(revision, conversation)
   const { running } = revision.state
-  if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
+  if (running && ahead.type === 'end' && ahead.outcome === Outcome.INTERRUPTED) return start([], ahead)
   const { messages: promoted, control, more, compaction } = promoteItems(revision, waiting, running ? 'step' : 'idle')
   const entered = [...conversation, ...promoted.map(({ message }) => message)]
   const compact = (cause: CompactionCause, begun: CompactionStart): StepStart => {
@@ -102,4 +103,4 @@ function resume(revision: Revision, conversation: readonly Message[]): void {
   revision.set({ lastAdmitter: resumer })
 }
 
-const SUCCEEDED = { type: 'end', outcome: 'succeeded', error: undefined } as const
+const SUCCEEDED = { type: 'end', outcome: Outcome.SUCCEEDED, error: undefined } as const

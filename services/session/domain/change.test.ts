@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
 import { admitPrompt } from './inbox/inputs.ts'
@@ -66,11 +67,11 @@ test('an interrupt, a permission request and the end of a run are reported as su
     ['permission'],
   )
   assert.deepEqual(
-    changedBy(leased, (revision) => endRun(revision, 'succeeded', undefined)),
+    changedBy(leased, (revision) => endRun(revision, Outcome.SUCCEEDED, undefined)),
     ['run'],
   )
   assert.deepEqual(
-    changedBy({ ...leased, due: true }, (revision) => endRun(revision, 'succeeded', undefined)),
+    changedBy({ ...leased, due: true }, (revision) => endRun(revision, Outcome.SUCCEEDED, undefined)),
     ['work', 'run'],
   )
   assert.deepEqual(

@@ -2,6 +2,7 @@ import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.j
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
   ForkOrigin,
+  Outcome,
   PermissionRequest,
   PermissionRuleset,
   SessionLocation,
@@ -11,7 +12,7 @@ import type {
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
 import type { PermissionReply } from './permission/permission.ts'
-import type { Outcome, Session } from './session.ts'
+import type { Session } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

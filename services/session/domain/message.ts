@@ -9,6 +9,7 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import type {
   FileAttachment,
+  Outcome,
   Prompt,
   SessionLocation,
   SyntheticText,
@@ -23,7 +24,6 @@ import {
   type SystemMessage,
   summarizes,
 } from './message/imported.ts'
-import type { Outcome } from './session.ts'
 
 export type * from './message/imported.ts'
 

@@ -1,4 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './generation/step-errors.ts'
 import {
   type AssistantMessage,
@@ -9,7 +10,6 @@ import {
   type SyntheticMessage,
   type UserMessage,
 } from './message.ts'
-import type { Outcome } from './session.ts'
 
 /** Error of a call that was refused without a message: the run ends. */
 export const REJECTED = 'permission.rejected'
@@ -35,14 +35,14 @@ const COMPACT: NextAction = { type: 'compact' }
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
   if (last === undefined || conversation.findLast(isTurnOrEnd) !== last) {
-    return isUnfinished(conversation) && !isAlone(conversation) ? STEP : end('succeeded')
+    return isUnfinished(conversation) && !isAlone(conversation) ? STEP : end(Outcome.SUCCEEDED)
   }
   if (hasOverflowed(conversation)) return COMPACT
   if (last.type !== 'assistant' || last.error?.type === CONTEXT_OVERFLOW) return STEP
-  if (last.error !== undefined && last.error.type !== STEP_ABORTED.type) return end('failed', last.error)
+  if (last.error !== undefined && last.error.type !== STEP_ABORTED.type) return end(Outcome.FAILED, last.error)
   const calls = callsOf(last.parts)
-  if (calls.some(({ error }) => error?.type === REJECTED)) return end('interrupted')
-  return last.error === undefined && calls.length === 0 ? end('succeeded') : STEP
+  if (calls.some(({ error }) => error?.type === REJECTED)) return end(Outcome.INTERRUPTED)
+  return last.error === undefined && calls.length === 0 ? end(Outcome.SUCCEEDED) : STEP
 }
 
 /** Whether the last input of a conversation is not answered to the end, or what answered it has failed. */

@@ -1,5 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
@@ -7,7 +7,6 @@ import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
 import type { AssistantMessage } from './message.ts'
 import type { Revision } from './revision.ts'
-import type { Outcome } from './session.ts'
 
 /**
  * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then
@@ -54,12 +53,12 @@ export function endRun(
   revision: Revision,
   outcome: Outcome,
   error: StructuredError | undefined,
-  reason: 'user' | 'shutdown' | undefined = outcome === 'interrupted' ? 'user' : undefined,
+  reason: 'user' | 'shutdown' | undefined = outcome === Outcome.INTERRUPTED ? 'user' : undefined,
 ): void {
   const { running, interruptRequested, timeIdle } = revision.state
   if (running) {
-    if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)
-    const goesOn = outcome === 'interrupted' ? { goesOn: revision.state.due } : {}
+    if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)
+    const goesOn = outcome === Outcome.INTERRUPTED ? { goesOn: revision.state.due } : {}
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
@@ -78,7 +77,7 @@ export function abandonRun(revision: Revision, error: StructuredError): void {
     revision.set({ running: true })
     revision.event({ type: 'execution-started' })
   }
-  endRun(revision, 'failed', error)
+  endRun(revision, Outcome.FAILED, error)
 }
 
 /** What is known of a run whose owner stopped or died. */
@@ -102,7 +101,7 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
   // Wakes have times in whole milliseconds, so one in the same millisecond as the start may have come after it.
   const readyAt = Math.floor(revision.leaseNow - upMs)
   if (wake === undefined || wake.at < readyAt || wake.at <= heldUntil - leaseMs + renewMs) parkInputs(revision)
-  endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
+  endRun(revision, Outcome.INTERRUPTED, undefined, interruptRequested ? 'user' : 'shutdown')
 }
 
 /** How a lease is given back. */

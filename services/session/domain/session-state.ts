@@ -1,7 +1,7 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type { Outcome, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from './inbox.ts'
-import type { Outcome, Session } from './session.ts'
+import type { Session } from './session.ts'
 
 /** How a session became due. */
 export interface Wake {

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type ForkOrigin,
+  type Outcome,
   type PermissionRuleset,
   type SessionLocation,
   type TokenUsage,
@@ -32,9 +33,6 @@ export function addCost(a: bigint, b: bigint, most: bigint): bigint {
   const sum = a + b
   return sum < most ? sum : most
 }
-
-/** How a run ended. */
-export type Outcome = 'succeeded' | 'failed' | 'interrupted'
 
 /** A session without its bookkeeping. Times are milliseconds since the epoch; money is nano-dollars. */
 export interface Session {

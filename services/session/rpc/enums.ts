@@ -1,13 +1,6 @@
-import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-
-/** How a run ended. */
-export const outcomes = enumTable({
-  succeeded: Outcome.SUCCEEDED,
-  failed: Outcome.FAILED,
-  interrupted: Outcome.INTERRUPTED,
-})
 
 /** When an input enters the conversation. */
 export const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })

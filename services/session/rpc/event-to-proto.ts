@@ -19,7 +19,7 @@ import type {
 } from '../domain/event.ts'
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
-import { deliveries, outcomes, replies } from './enums.ts'
+import { deliveries, replies } from './enums.ts'
 import { itemToProto } from './message-to-proto.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
@@ -84,8 +84,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
       const { outcome, error, reason } = data
-      const value = { outcome: outcomes.toProto(outcome), reason, error }
-      return { case: 'executionEnded', value }
+      return { case: 'executionEnded', value: { outcome, reason, error } }
     }
     case 'permission-asked':
       return { case: 'permissionAsked', value: { request: data.request } }

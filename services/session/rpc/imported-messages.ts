@@ -9,7 +9,12 @@ import {
   type AssistantMessage as StepMessage,
   type StepRetry,
 } from '#gen/portico/session/v1/message_pb.js'
-import { type FileAttachment, FileAttachmentSchema, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type FileAttachment,
+  FileAttachmentSchema,
+  OutcomeSchema,
+  type TokenUsage,
+} from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
@@ -17,7 +22,6 @@ import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
 import { checkedTime, checkPart, timeFromProto } from './content-from-proto.ts'
-import { outcomes } from './enums.ts'
 import { compactionStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
 
@@ -119,9 +123,9 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
       return { ...head, type: 'location-switched', location, previous }
     }
     case 'idle': {
-      const outcome = outcomes.fromProto(kind.value.outcome)
-      check(outcome !== undefined, 'outcome', 'is required')
-      return { ...head, type: 'idle', outcome, error: kind.value.error }
+      const { outcome, error } = kind.value
+      checkEnum(OutcomeSchema, outcome, 'outcome')
+      return { ...head, type: 'idle', outcome, error }
     }
     case 'system':
       return { ...head, type: 'system', system: kind.value }

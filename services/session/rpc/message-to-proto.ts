@@ -13,7 +13,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import { type AssistantMessage, blobIn, type CompactionMessage, type Message } from '../domain/message.ts'
 import { type BlobContents, withContent, withFiles } from './blob-contents.ts'
-import { deliveries, outcomes } from './enums.ts'
+import { deliveries } from './enums.ts'
 
 /** How far a compaction is. */
 export const compactionStatuses = enumTable({
@@ -61,7 +61,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     }
     case 'idle': {
       const { outcome, error } = message
-      return { case: 'idle', value: { outcome: outcomes.toProto(outcome), error } }
+      return { case: 'idle', value: { outcome, error } }
     }
     case 'system':
       return { case: 'system', value: message.system }

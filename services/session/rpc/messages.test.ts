@@ -31,7 +31,7 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
   await store.promote(lease, 'idle')
   const blob = await blobs.put('wrk_1', Buffer.from('png'), { id: 'hold', held: [] })
   await store.recordStep(lease, { message: step(blob), events: [], usage: { costNanos: 5n, tokens: NONE } })
-  await store.endRun(lease, 'failed', structuredError('provider.refused', 'no', 403))
+  await store.endRun(lease, Outcome.FAILED, structuredError('provider.refused', 'no', 403))
   return service
 }
 

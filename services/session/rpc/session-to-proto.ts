@@ -1,7 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
 import type { Session } from '../domain/session.ts'
-import { outcomes } from './enums.ts'
 
 /** A session as other services see it. Written out whole instead of made by `create`: nothing is read more often. */
 export function sessionToProto(session: Session): SessionMessage {
@@ -19,7 +18,7 @@ export function sessionToProto(session: Session): SessionMessage {
     permissions,
     costNanos: session.costNanos,
     tokens: session.tokens,
-    outcome: outcome && outcomes.toProto(outcome),
+    outcome,
     createTime: timeToProto(session.timeCreated),
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),

@@ -2,11 +2,11 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
+import { OutcomeSchema, type Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check } from '#shared/rpc/parse.ts'
+import { check, checkEnum } from '#shared/rpc/parse.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { type ImportedSession, importedSession } from '../domain/lifetime/imported-session.ts'
 import { bytesOf } from '../domain/message/size.ts'
@@ -18,7 +18,6 @@ import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { writeStaged } from '../run/lifetime/staged.ts'
 import { timeFromProto } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { outcomes } from './enums.ts'
 import { checkTokens, costFromProto, importedMessage, type KeepContent, requireTime } from './imported-messages.ts'
 import { checkReadable, readContent, toMessage } from './message-stream.ts'
 import {
@@ -149,9 +148,10 @@ async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
 /** The parts of an imported session that are stored. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
   check(given !== undefined, 'session', 'is required')
-  const { title, agent, model, parentId, permissions, costNanos, tokens = NO_TOKENS } = given
+  const { title, agent, model, parentId, permissions, outcome, costNanos, tokens = NO_TOKENS } = given
   if (model !== undefined) checkModel(model)
   if (permissions !== undefined) checkRules(permissions)
+  if (outcome !== undefined) checkEnum(OutcomeSchema, outcome, 'outcome')
   checkTokens(tokens)
   const timeIdle = timeFromProto(given.idleTime)
   const viewed = timeFromProto(given.viewTime)
@@ -166,7 +166,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     costNanos: costFromProto(costNanos),
     tokens,
     // Only if its time is known.
-    outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
+    outcome: timeIdle === undefined ? undefined : outcome,
     timeCreated: requireTime(given.createTime),
     timeIdle,
     timeViewed: timeIdle === undefined || viewed === undefined ? undefined : Math.min(viewed, timeIdle),

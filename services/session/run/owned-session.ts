@@ -1,5 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { Outcome, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
 import {
@@ -14,7 +14,6 @@ import type { KnownRequest, PermissionAnswer, PermissionReply } from '../domain/
 import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
-import type { Outcome } from '../domain/session.ts'
 import { type Settlement, type Settling, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'

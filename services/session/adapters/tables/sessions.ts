@@ -2,13 +2,14 @@ import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   ForkOriginSchema,
+  type Outcome,
   PermissionRulesetSchema,
   SessionLocationSchema,
   TokenUsageSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { LeftTools, RemovedState } from '#services/session/domain/lifetime/removal.ts'
-import type { Outcome, Session } from '#services/session/domain/session.ts'
+import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import type { UnreadableSession } from '#services/session/ports/session-lists.ts'
@@ -39,7 +40,7 @@ const shared = {
   model: optional(message(ModelRefSchema)),
   costNanos: decimal(),
   tokens: message(TokenUsageSchema),
-  outcome: optional(text<Outcome>()),
+  outcome: optional(integer<Outcome>()),
   timeUpdated: integer(),
   timeIdle: optional(integer()),
   timeViewed: optional(integer()),

@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type CompactionMessage, isInput, isSummary, type Message } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import { turnText } from './turn-text.ts'
@@ -52,7 +53,7 @@ export function openInput(conversation: readonly Message[], goesOn: boolean): Me
   for (let at = conversation.length - 1; at >= 0; at--) {
     const message = conversation[at] as Message
     if (isInput(message)) return message
-    if (message.type === 'idle' && ended && message.outcome !== 'interrupted') return undefined
+    if (message.type === 'idle' && ended && message.outcome !== Outcome.INTERRUPTED) return undefined
     if (message.type === 'assistant' && !cameToNothing(message)) return undefined
     // A step without a result: the run continues, or another run continued it.
     if (message.type === 'assistant') ended = false

@@ -10,7 +10,7 @@ import {
   AssistantTool_State as State,
   SystemTextSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import { part } from '#test/support/generation.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
 import type { AssistantMessage, CompactionMessage, Message } from '../message.ts'
@@ -68,7 +68,7 @@ const texts = (conversation: readonly Message[]) =>
   modelMessages(conversation).map(({ role, parts: [part] }) => [WORDS[role], wordsOf(part)])
 
 const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'error' })
-const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
+const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: Outcome.SUCCEEDED, error: undefined }
 const outcome = (...conversation: Message[]) => {
   const next = nextAction(conversation)
   return next.type === 'end' ? next.outcome : next.type
@@ -85,7 +85,7 @@ test('a step follows a user, results of tools, and a step that was cut off', () 
 test('the run ends after an answer, a failure, and a rejection without a message', () => {
   assert.equal(outcome(user('a'), step()), 'succeeded')
   const error = structuredError('provider.refused', 'no')
-  assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
+  assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: Outcome.FAILED, error })
   assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
   assert.equal(outcome(user('a'), step({ parts: [call('permission.corrected')] })), 'step')
   const both = [call('permission.rejected'), call('permission.corrected')]

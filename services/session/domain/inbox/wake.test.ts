@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
 import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
 import { newSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
 import { type CutOff, endCutOff, endRun, giveBack, interruptRun } from '../run.ts'
-import type { Outcome } from '../session.ts'
 import type { SessionState } from '../session-state.ts'
 import { admitPrompt } from './inputs.ts'
 import { promoteItems } from './promotion.ts'
@@ -109,11 +109,11 @@ test('no queued input enters while a steer waits, but a steer that a control ite
 test('a resume is charged to its caller; a run that goes on, and ends by itself, is only joined', () => {
   const other = { ...admitter, apiKeyId: 'key_2' }
   const cases: [Partial<SessionState>, Outcome, boolean][] = [
-    [running, 'succeeded', false],
-    [running, 'failed', false],
-    [running, 'interrupted', true],
-    [{ ...running, interruptRequested: true }, 'interrupted', true],
-    [{ ...running, interruptRequested: true }, 'failed', true],
+    [running, Outcome.SUCCEEDED, false],
+    [running, Outcome.FAILED, false],
+    [running, Outcome.INTERRUPTED, true],
+    [{ ...running, interruptRequested: true }, Outcome.INTERRUPTED, true],
+    [{ ...running, interruptRequested: true }, Outcome.FAILED, true],
   ]
   const { session } = newSession(input(), NOW, (prefix) => `${prefix}_1`)
   const reads = { session, waiting: inbox(), transcript: [] }
@@ -163,7 +163,7 @@ test('a run that was cut off ends as interrupted; what was woken before that is 
     assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, 'interrupted', 0], title)
     const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [write.data] : []))
     assert.deepEqual(reasons, [
-      { type: 'execution-ended', outcome: 'interrupted', error: undefined, reason: 'shutdown' },
+      { type: 'execution-ended', outcome: Outcome.INTERRUPTED, error: undefined, reason: 'shutdown' },
     ])
   }
   const asked = revisionOf({ ...running, interruptRequested: true })

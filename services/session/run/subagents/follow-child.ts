@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
@@ -53,8 +54,8 @@ export async function followChild(
   if (end === undefined) return fail('removed', REMOVED)
   const { error, outcome, answer } = end
   const text = `task_id: ${sessionID}\n\n<task_result>\n${answer}\n</task_result>`
-  if (outcome === 'interrupted') return fail('interrupted', INTERRUPTED, text)
-  if (outcome === 'failed') return fail('failed', `The task failed: ${error?.message ?? ''}`, text)
+  if (outcome === Outcome.INTERRUPTED) return fail('interrupted', INTERRUPTED, text)
+  if (outcome === Outcome.FAILED) return fail('failed', `The task failed: ${error?.message ?? ''}`, text)
   return { error: undefined, content: [textResult(text)], metadata }
 }
 
@@ -131,7 +132,7 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   return ends.find(({ idle }) => isOver(idle)) ?? ends.at(-1)
 }
 
-function isOver({ outcome, goesOn = outcome === 'interrupted' }: IdleMessage): boolean {
+function isOver({ outcome, goesOn = outcome === Outcome.INTERRUPTED }: IdleMessage): boolean {
   return !goesOn
 }
 
