@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -71,11 +71,8 @@ async function filled(count: number): Promise<string> {
       Array.from({ length: BATCH }, (_, i) => said(from + i)),
     )
   }
-  await store.commitStaged(staged, (now, newId, seq) => {
-    const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
-    const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
-    return newSession({ id: 'ses_1', location, ...none }, now, newId, seq)
-  })
+  const session = create(SessionSchema, { sessionId: 'ses_1', directory: '/project', projectId: 'global' })
+  await store.commitStaged(staged, (...made) => newSession(session, ...made))
   return path
 }
 

@@ -204,7 +204,7 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
     case 'sessionPermissionsUpdated':
       return ['session.permissions', { permissions: fromRuleset(event.value.permissions?.rules ?? []) }]
     case 'sessionViewed':
-      return ['session.viewed', { idle: fromSetTime(event.value.idleTime) }]
+      return ['session.viewed', { idle: event.value.idleTime }]
     case 'usageRecorded': {
       const { costNanos, tokens } = event.value
       const source = event.value.source === 'compaction' ? 'compaction' : 'title'

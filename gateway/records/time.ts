@@ -1,4 +1,4 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 
 /** Milliseconds since the epoch, to the end of the year 9999: protobuf knows no later time. */
@@ -18,8 +18,6 @@ export function fromSetTime(at: Time | undefined): number {
   if (at === undefined) throw new Error('A service returned no time')
   return fromTime(at)
 }
-
-export const toTime: (milliseconds: number) => Timestamp = timestampFromMs
 
 /** A moment, in ISO 8601. */
 export const moment = z.iso.datetime()

@@ -86,9 +86,9 @@ export async function race(fixture: BlobFixture): Promise<void> {
   assert.ok(forks >= WORKERS, `${forks} forks`)
   const left = await listed(sessions, {}, W)
   assert.ok(left.length >= WORKERS, 'the last import of each')
-  for (const { id } of left) {
-    await checkContents(fixture, id)
-    await sessions.removeSession(W, id)
+  for (const { sessionId } of left) {
+    await checkContents(fixture, sessionId)
+    await sessions.removeSession(W, sessionId)
   }
   await finishRemovals(sessions)
   await sweepAll(fixture)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
@@ -123,9 +123,8 @@ export function activityCases(test: StoreTest): void {
   })
 
   test('children and roots are known, and a project has what is its own now', async ({ store }) => {
-    const location = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: '' })
     await store.createSession(W, newSession('ses_1'))
-    await store.createSession(W, newSession('ses_2', { location }), 'ses_1')
+    await store.createSession(W, newSession('ses_2', { directory: '/other', projectId: 'prj_2' }), 'ses_1')
     for (const sessionId of ['ses_1', 'ses_2']) {
       await store.revise({ workspace: W, sessionId }, nothing, (revision) =>
         revision.count(assistant(`msg_${sessionId}`, { timeCreated: 5, timeCompleted: 6 })),

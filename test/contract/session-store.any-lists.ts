@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
 import fc from 'fast-check'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { admission, get, listed, newSession, type StoreFixture, type StoreTest, W } from './session-store.support.ts'
 
@@ -27,7 +25,7 @@ export function anyListCases(test: StoreTest): void {
       parentId: one(null, 'ses_7', 'ses_none'),
       project,
       search: one('parser', 'LEX', 'er', 'a', 'ser of t', '0%', 'parser lexer', 'nothing'),
-      until: one(all[100]?.timeUpdated, all[0]?.timeUpdated),
+      until: one(all[100]?.updateTime, all[0]?.updateTime),
     })
     await fc.assert(
       fc.asyncProperty(queries, async ({ project: { projectId, subpath }, ...query }) => {
@@ -70,7 +68,7 @@ export function anyListCases(test: StoreTest): void {
           after = page.at(-1)
           // Three of them in an hour.
           clock.advance(HOUR_MS / 3)
-          for (const sessionId of [page[0]?.id ?? '', after?.id ?? '', `ses_${(turn * 13) % 60}`]) {
+          for (const sessionId of [page[0]?.sessionId ?? '', after?.sessionId ?? '', `ses_${(turn * 13) % 60}`]) {
             prompted.add(sessionId)
             const id = `msg_${order}_${search}_${turn}_${sessionId}`
             await store.admitPrompt(W, admission(id, { sessionId, wake: false }))
@@ -96,7 +94,7 @@ export function anyListCases(test: StoreTest): void {
       const found: string[] = []
       let turns = 0
       for await (const batch of store.listSessions(W, { order, search: 'er', limit: 1_000, until })) {
-        found.push(...batch.map(({ id }) => id))
+        found.push(...batch.map(({ sessionId }) => sessionId))
         for (const i of [1, 2, 3]) {
           const sessionId = `ses_${(++turns * 7 + i * 100) % 600}`
           changed.add(sessionId)
@@ -120,7 +118,7 @@ export function anyListCases(test: StoreTest): void {
 
 /** Those sessions that are still there. */
 async function present(store: StoreFixture['store'], all: readonly Session[]): Promise<Session[]> {
-  const found = await Promise.all(all.map(({ id }) => store.getSession(W, id)))
+  const found = await Promise.all(all.map(({ sessionId }) => store.getSession(W, sessionId)))
   return found.filter((session) => session !== undefined)
 }
 
@@ -132,12 +130,9 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
     if (i % 3 === 0) clock.advance(1)
     const title = i % 11 === 0 ? undefined : `${WORDS[i % 7]} ${WORDS[(i * 5) % 7]} ${i % 13}`
     const projectId = PROJECTS[i % 2] as string
-    const location = create(SessionLocationSchema, {
-      directory: DIRECTORIES[i % 3] as string,
-      projectId,
-      subpath: SUBPATHS[(i >> 2) % 3] as string,
-    })
-    made.push(store.createSession(W, newSession(`ses_${i}`, { title, location }), i % 5 === 4 ? 'ses_7' : undefined))
+    const directory = DIRECTORIES[i % 3] as string
+    const at = { directory, projectId, subpath: SUBPATHS[(i >> 2) % 3] as string }
+    made.push(store.createSession(W, newSession(`ses_${i}`, { title, ...at }), i % 5 === 4 ? 'ses_7' : undefined))
   }
   await Promise.all(made)
   for (const i of numbers.filter((n) => n % 17 === 3)) {
@@ -156,16 +151,16 @@ export function inModel(
   const found = all.filter(
     (session) =>
       (search === undefined || session.title?.toLowerCase().includes(search.toLowerCase())) &&
-      (directory === undefined || session.location.directory === directory) &&
-      (projectId === undefined || session.location.projectId === projectId) &&
-      (subpath === undefined || session.location.subpath === subpath) &&
+      (directory === undefined || session.directory === directory) &&
+      (projectId === undefined || session.projectId === projectId) &&
+      (subpath === undefined || session.subpath === subpath) &&
       (parentId === undefined || (session.parentId ?? null) === parentId) &&
-      (until === undefined || session.timeUpdated <= until),
+      (until === undefined || session.updateTime <= until),
   )
-  const sorted = found.sort((a, b) => a.timeUpdated - b.timeUpdated || (a.id < b.id ? -1 : 1))
+  const sorted = found.sort((a, b) => a.updateTime - b.updateTime || (a.sessionId < b.sessionId ? -1 : 1))
   return order === 'descending' ? sorted.reverse() : sorted
 }
 
 function ids(sessions: readonly Session[]): string[] {
-  return sessions.map(({ id }) => id)
+  return sessions.map(({ sessionId }) => sessionId)
 }

@@ -105,7 +105,10 @@ export function compactionCases(test: StoreTest): void {
     const before = await get(store)
     await store.finishCompaction(lease, again.next.message, { text: 'All', model, costNanos: 5n, tokens })
     const after = await get(store)
-    assert.deepEqual([after.costNanos - before.costNanos, after.tokens.output - before.tokens.output], [5n, 2])
+    assert.deepEqual(
+      [after.costNanos - before.costNanos, (after.tokens?.output ?? 0) - (before.tokens?.output ?? 0)],
+      [5n, 2],
+    )
     await store.settleAborted(lease)
     assert.deepEqual(
       (await running()).map(({ status }) => status),

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { Outcome, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  Outcome,
+  type Session,
+  type SessionLocation,
+  SessionLocationSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -21,6 +26,10 @@ import { eventsOf } from './session-store.tail.ts'
 
 const there = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a/b' })
 const here = create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' })
+
+function locationOf({ directory, projectId, subpath }: Session): SessionLocation {
+  return create(SessionLocationSchema, { directory, projectId, subpath })
+}
 
 /** Synthetic texts and moves: how they enter the conversation. */
 export function controlCases(test: StoreTest): void {
@@ -57,7 +66,7 @@ export function controlCases(test: StoreTest): void {
         timeCreated: clock.now(),
       },
     })
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     clock.advance(5)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'step'))
     assert.deepEqual(
@@ -72,8 +81,8 @@ export function controlCases(test: StoreTest): void {
     const switched = { type: 'location-switched', id: 'msg_1', timeCreated, location: there, previous: here }
     assert.deepEqual(stored?.message, switched)
     const session = await get(store)
-    assert.deepEqual([session.location, session.timeUpdated], [there, clock.now()])
-    const ids = async (filter: object) => (await listed(store, filter)).map(({ id }) => id)
+    assert.deepEqual([locationOf(session), session.updateTime], [there, clock.now()])
+    const ids = async (filter: object) => (await listed(store, filter)).map(({ sessionId }) => sessionId)
     assert.deepEqual(await ids({ directory: '/other' }), ['ses_1'])
     assert.deepEqual(await ids({ directory: '/project' }), [])
     assert.deepEqual(await ids({ projectId: 'prj_2', subpath: 'a/b' }), ['ses_1'])
@@ -120,7 +129,7 @@ export function controlCases(test: StoreTest): void {
     assert.equal((await store.beginStep(lease)).next, undefined)
     await store.endRun(lease, Outcome.SUCCEEDED)
     const session = await get(store)
-    assert.deepEqual([session.location, session.outcome, session.timeIdle], [there, undefined, undefined])
+    assert.deepEqual([locationOf(session), session.outcome, session.idleTime], [there, undefined, undefined])
     assert.deepEqual(names(await messages(store)), ['location-switched'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
@@ -133,7 +142,7 @@ export function controlCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
     const { session, next } = await store.beginStep(lease)
-    assert.deepEqual([session.location, next], [there, { type: 'step' }])
+    assert.deepEqual([locationOf(session), next], [there, { type: 'step' }])
   })
 
   test('no move is applied to a run that is to be interrupted, and none that was parked', async (fixture) => {
@@ -144,7 +153,7 @@ export function controlCases(test: StoreTest): void {
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
     await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     await admit(store, 'steer', 'msg_2')
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['location-switched'])
@@ -167,7 +176,7 @@ export function controlCases(test: StoreTest): void {
         { type: 'session-moved', location: there },
       ],
     )
-    assert.deepEqual((await get(store)).location, there)
+    assert.deepEqual(locationOf(await get(store)), there)
     await store.moveSession(W, moveAdmission('msg_m3', { move: there }), true)
     assert.deepEqual(names(await messages(store)), ['location-switched'], 'the same move again is the same')
     const lease = await acquire(store, longMs)
@@ -179,11 +188,11 @@ export function controlCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await admit(store, 'steer', 'msg_first')
     await store.moveSession(W, moveAdmission('msg_1', { move: there }), true)
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     const lease = await acquire(store, fixture.longMs)
     await store.promote(lease, 'idle')
     await store.moveSession(W, moveAdmission('msg_2', { move: there }), true)
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     assert.equal((await store.inbox(W, 'ses_1', 0, 10)).length, 2)
   })
 }

@@ -24,7 +24,7 @@ async function family(store: UseCases, parents: Readonly<Record<string, string |
 }
 
 async function ids(store: UseCases): Promise<string[]> {
-  return (await listed(store, {})).map(({ id }) => id).sort()
+  return (await listed(store, {})).map(({ sessionId }) => sessionId).sort()
 }
 
 /** How sessions with others below them are removed, and those that are read at the same time. */

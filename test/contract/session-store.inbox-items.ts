@@ -78,7 +78,7 @@ export function inboxItemCases(test: StoreTest): void {
         { type: 'inbox-delivery-changed', messageId: 'msg_3', delivery: 'queue' },
       ],
     )
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.equal((await get(store)).updateTime, clock.now())
     assert.deepEqual(await waiting(fixture), ['msg_1 queue', 'msg_2 steer', 'msg_3 queue'])
     assert.deepEqual(names((await store.promote(lease, 'step')).messages), ['msg_2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
@@ -138,7 +138,7 @@ export function inboxItemCases(test: StoreTest): void {
     )
     assert.deepEqual(await waiting(fixture), ['msg_3 steer'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_3'])
-    assert.equal((await get(store)).location.directory, '/project')
+    assert.equal((await get(store)).directory, '/project')
   })
 
   test('a cancelled input keeps its id: it is refused when it is sent again, and wakes no run', async (fixture) => {

@@ -50,7 +50,7 @@ export function inboxCases(test: StoreTest): void {
       assert.deepEqual(plain(item), plain(expected))
     })
     assert.deepEqual(plain(event?.data), { type: 'inbox-enqueued', item: plain(expected) })
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.equal((await get(store)).updateTime, clock.now())
     assert.deepEqual(await messages(store), [])
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
   })

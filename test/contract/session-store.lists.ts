@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { admission, listed, newSession, type StoreTest, W } from './session-store.support.ts'
@@ -22,7 +20,7 @@ export function listCases(test: StoreTest): void {
     assert.deepEqual(idsOf(first), ['ses_5', 'ses_4', 'ses_3', 'ses_2'])
     assert.deepEqual(await list(store, { order: 'descending', after }), ['ses_1', 'ses_0'])
     assert.deepEqual(await list(store, { order: 'ascending', after, limit: 2 }), ['ses_3', 'ses_4'])
-    assert.deepEqual(await list(store, { order: 'descending', after: { timeUpdated: 0, id: '' } }), [])
+    assert.deepEqual(await list(store, { order: 'descending', after: { updateTime: 0, sessionId: '' } }), [])
   })
 
   test('an item that moves up is not met twice further down, nor beyond the end of an ascending list', async ({
@@ -44,7 +42,9 @@ export function listCases(test: StoreTest): void {
 
   test('filters are exact and work together', async ({ store }) => {
     const at = (directory: string, projectId: string, subpath = '') => ({
-      location: create(SessionLocationSchema, { directory, projectId, subpath }),
+      directory,
+      projectId,
+      subpath,
     })
     await store.createSession(W, newSession('ses_a', at('/a', 'p1')))
     await store.createSession(W, newSession('ses_b', at('/a/b', 'p1', 'b')), 'ses_a')
@@ -93,8 +93,8 @@ async function fill(store: UseCases, clock: { advance(ms: number): void }): Prom
   }
 }
 
-function idsOf(sessions: readonly { readonly id: string }[]): string[] {
-  return sessions.map(({ id }) => id)
+function idsOf(sessions: readonly Session[]): string[] {
+  return sessions.map(({ sessionId }) => sessionId)
 }
 
 async function list(store: UseCases, query: Partial<SessionQuery>): Promise<string[]> {

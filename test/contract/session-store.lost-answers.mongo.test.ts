@@ -54,7 +54,7 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     await losingAnswer(() => store.appendStaged(staged, [said('msg_1'), said('msg_2')]))
     await store.appendStaged(staged, [said('msg_3')])
     const session = await losingAnswer(() => store.commitStaged(staged, fromStaged('ses_1')))
-    assert.equal(session.id, 'ses_1')
+    assert.equal(session.sessionId, 'ses_1')
     assert.deepEqual(
       (await messages(store)).map(({ message }) => message.id),
       ['msg_1', 'msg_2', 'msg_3'],

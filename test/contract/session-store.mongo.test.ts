@@ -52,7 +52,9 @@ async function openOne(): Promise<StoreFixture> {
     clock,
     contents: () => readCollections(mongo.db),
     async damage(records, id, field, text = '{') {
-      await mongo.db.collection(records).updateOne({ id }, { $set: { [field]: text } })
+      await mongo.db
+        .collection(records)
+        .updateOne(records === 'sessions' ? { sessionId: id } : { id }, { $set: { [field]: text } })
     },
     longMs: 2 * HOUR_MS,
     shortMs: HOUR_MS,

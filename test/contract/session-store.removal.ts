@@ -280,14 +280,14 @@ export function removalCases(test: StoreTest): void {
     for (const query of [page, { ...page, search: 'h' }, { ...page, search: 'the' }]) {
       const found = (await Array.fromAsync(store.listSessions(W, query))).flat()
       assert.deepEqual(
-        found.map((item) => [item.id, 'unreadable' in item]),
+        found.map((item) => [item.sessionId, 'unreadable' in item]),
         [...fields.map((field, i) => [`ses_${i}`, !['lastAdmitter', 'wake'].includes(field)]), ['ses_sound', false]],
       )
     }
     await assert.rejects(store.getSession(W, 'ses_0'), /cannot decode message portico.catalog.v1.ModelRef/)
     for (const i of fields.keys()) await store.removeSession(W, `ses_${i}`)
     assert.deepEqual(
-      (await listed(store, {})).map(({ id }) => id),
+      (await listed(store, {})).map(({ sessionId }) => sessionId),
       ['ses_sound'],
     )
     assert.equal((await finishRemovals(store)).length, fields.length)

@@ -54,7 +54,7 @@ export function runCases(test: StoreTest): void {
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
     const parts = [stepPart('text', { text: 'Hi' })]
     assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, timeCompleted: clock.now() })))
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.equal((await get(store)).updateTime, clock.now())
   })
 
   test('the answer is the number of the last event written', async (fixture) => {
@@ -117,8 +117,8 @@ export function runCases(test: StoreTest): void {
       timeCreated: clock.now(),
     })
     const session = await get(store)
-    assert.deepEqual([session.outcome, session.timeIdle], ['failed', clock.now()])
-    assert.notEqual(session.timeUpdated, clock.now(), 'the end of a run is no activity')
+    assert.deepEqual([session.outcome, session.idleTime], ['failed', clock.now()])
+    assert.notEqual(session.updateTime, clock.now(), 'the end of a run is no activity')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.deepEqual(await store.listActive(W), [])
   })
@@ -126,12 +126,12 @@ export function runCases(test: StoreTest): void {
   test('the time of idleness grows with each end, even when the clock stands', async (fixture) => {
     const { store, longMs } = fixture
     await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
-    const first = (await get(store)).timeIdle ?? 0
+    const first = (await get(store)).idleTime ?? 0
     await admit(store, 'steer', 'msg_2')
     const lease = await acquire(store, longMs)
     await store.promote(lease, 'idle')
     await store.endRun(lease, Outcome.SUCCEEDED)
-    assert.equal((await get(store)).timeIdle, first + 1)
+    assert.equal((await get(store)).idleTime, first + 1)
   })
 
   test('inputs that are due when a run ends are due for the next owner, however it ended', async (fixture) => {

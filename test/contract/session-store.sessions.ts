@@ -38,8 +38,8 @@ export function sessionCases(test: StoreTest): void {
         ...input,
         costNanos: 0n,
         tokens: NO_TOKENS,
-        timeCreated: clock.now(),
-        timeUpdated: clock.now(),
+        createTime: clock.now(),
+        updateTime: clock.now(),
       }),
     )
     assert.deepEqual(plain(await get(store)), plain(session))
@@ -112,7 +112,7 @@ export function sessionCases(test: StoreTest): void {
     assert.deepEqual(plain(first?.data), { type: 'agent-selected', agent: 'plan' })
     assert.deepEqual(second?.data, { type: 'agent-selected', agent: 'plan', previous: 'plan' })
     const session = await get(store)
-    assert.deepEqual([session.agent, session.timeUpdated], ['plan', clock.now()])
+    assert.deepEqual([session.agent, session.updateTime], ['plan', clock.now()])
     const [message] = await messages(store)
     const { id = '', ...rest } = plain(message?.message) ?? {}
     assert.match(id, /^msg_/)
@@ -122,11 +122,11 @@ export function sessionCases(test: StoreTest): void {
   test('selecting the selected model writes nothing, and a variant `default` equals none', async ({ store, clock }) => {
     await store.createSession(W, newSession())
     await store.selectModel(W, 'ses_1', MODEL)
-    const { timeUpdated } = await get(store)
+    const { updateTime } = await get(store)
     clock.advance(7)
     await store.selectModel(W, 'ses_1', MODEL)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'default' })
-    assert.equal((await get(store)).timeUpdated, timeUpdated)
+    assert.equal((await get(store)).updateTime, updateTime)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'high' })
     const written = (await messages(store)).map(({ message }) => ({ ...plain(message), id: '', timeCreated: 0 }))
     const base = { id: '', timeCreated: 0, type: 'model-switched' }

@@ -55,7 +55,9 @@ async function open(): Promise<FileFixture> {
     async damage(records, id, field, text = '{') {
       await store[Symbol.asyncDispose]()
       const database = new DatabaseSync(path)
-      database.prepare(`UPDATE ${records} SET ${field} = ? WHERE id = ?`).run(text, id)
+      database
+        .prepare(`UPDATE ${records} SET ${field} = ? WHERE ${records === 'sessions' ? 'sessionId' : 'id'} = ?`)
+        .run(text, id)
       database.close()
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
     },
@@ -222,7 +224,7 @@ test('a restart finishes an interrupted removal, and removes a staged session', 
   ])
   const tables = await fixture.contents()
   assert.deepEqual([tables.messages, tables.inbox, tables.hiddenSessions], [[], [], []])
-  assert.equal((await fixture.store.getSession(W, 'ses_3'))?.id, 'ses_3')
+  assert.equal((await fixture.store.getSession(W, 'ses_3'))?.sessionId, 'ses_3')
 })
 
 test('events expire in small portions, in each workspace, until none is left', async () => {

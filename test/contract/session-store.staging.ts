@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ForkOriginSchema, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { ForkOriginSchema, PromptSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { stepPart } from '#test/support/step-part.ts'
 import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
 import {
@@ -83,7 +82,7 @@ export function stagingCases(test: StoreTest): void {
   test('an archived session is read and listed as one, and its fork is none', async ({ store, clock }) => {
     const archived: CreateSession = (now, newId, seq) => {
       const { session, revision } = fromStaged('ses_1')(now, newId, seq)
-      return { session: { ...session, timeArchived: 5 }, revision }
+      return { session: { ...session, archiveTime: 5 }, revision }
     }
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.commitStaged(staged, archived)
@@ -93,13 +92,13 @@ export function stagingCases(test: StoreTest): void {
     const origin = create(ForkOriginSchema, { sessionId: 'ses_1', messageId: 'msg_1', through: true })
     await store.commitStaged(fork, forkedSession(source, undefined, origin, 'ses_2', 'evt_1'))
     assert.deepEqual(
-      (await listed(store, {})).map(({ id, timeArchived }) => [id, timeArchived]),
+      (await listed(store, {})).map(({ sessionId, archiveTime }) => [sessionId, archiveTime]),
       [
         ['ses_1', 5],
         ['ses_2', undefined],
       ],
     )
-    assert.deepEqual([source.timeArchived, (await store.getSession(W, 'ses_2'))?.timeArchived], [5, undefined])
+    assert.deepEqual([source.archiveTime, (await store.getSession(W, 'ses_2'))?.archiveTime], [5, undefined])
   })
 
   test('giving a committed session up changes nothing', async ({ store }) => {

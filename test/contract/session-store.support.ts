@@ -10,12 +10,13 @@ import {
   type PermissionRequest,
   PermissionRequestSchema,
   PromptSchema,
+  type Session,
   SessionLocationSchema,
+  SessionSchema,
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, Message, StoredMessage } from '#services/session/domain/message.ts'
-import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -64,17 +65,8 @@ export const OTHER = 'wrk_other'
 
 export const admitter: Admitter = { organizationId: 'org_1', workspaceId: W, apiKeyId: 'key_1', kind: 'workspace' }
 
-export function newSession(id = 'ses_1', changes: Partial<NewSession> = {}): NewSession {
-  return {
-    id,
-    title: undefined,
-    agent: undefined,
-    model: undefined,
-    location: create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' }),
-    metadata: undefined,
-    permissions: undefined,
-    ...changes,
-  }
+export function newSession(id = 'ses_1', changes: MessageInitShape<typeof SessionSchema> = {}): Session {
+  return create(SessionSchema, { sessionId: id, directory: '/project', projectId: 'prj_1', ...changes })
 }
 
 export function admission(id: string, changes: Partial<TestAdmission> & { text?: string } = {}): TestAdmission {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -30,9 +30,8 @@ async function fill(data: string, directory: string): Promise<void> {
       some.map((i) => ({ type: 'user', id: `msg_long${i}`, timeCreated: 1, prompt })),
     )
   }
-  const location = create(SessionLocationSchema, { directory, projectId: 'global', subpath: '' })
-  const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
-  await store.commitStaged(staged, (...made) => newSession({ id: 'ses_long', location, ...none }, ...made))
+  const session = create(SessionSchema, { sessionId: 'ses_long', directory, projectId: 'global' })
+  await store.commitStaged(staged, (...made) => newSession(session, ...made))
 }
 
 test('a kill in the middle of a fork, or of a removal, leaves all of a session or nothing', async () => {

@@ -242,8 +242,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'an import forgets the metadata',
     file: 'services/session/domain/lifetime/imported-session.ts',
-    from: '{ ...imported, location, ...times }',
-    to: '{ ...imported, location, ...times, metadata: undefined }',
+    from: '{ ...imported, directory, projectId, subpath, ...times }',
+    to: '{ ...imported, directory, projectId, subpath, ...times, metadata: undefined }',
     does: [{ do: 'update', metadata: true }, { do: 'transfer' }],
     problem: /exported as something else/,
   },

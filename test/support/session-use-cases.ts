@@ -1,6 +1,6 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { Outcome, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { Outcome, PermissionRequest, Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
@@ -23,7 +23,6 @@ import type { PermissionAnswer, PermissionReply } from '#services/session/domain
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
-import type { NewSession, Session } from '#services/session/domain/session.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
@@ -60,11 +59,15 @@ export function withUseCases(port: SessionStore): UseCases {
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
-    createSession: (workspace: string, input: NewSession, parent?: string | Lease): Promise<Session> => {
+    createSession: (workspace: string, input: Session, parent?: string | Lease): Promise<Session> => {
       const parentId = typeof parent === 'string' ? parent : parent?.sessionId
       const child = parentId === undefined ? input : { ...input, parentId }
       const lease = typeof parent === 'string' ? undefined : parent
-      return port.createSession({ workspace, sessionId: input.id }, (...made) => newSession(child, ...made), lease)
+      return port.createSession(
+        { workspace, sessionId: input.sessionId },
+        (...made) => newSession(child, ...made),
+        lease,
+      )
     },
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(

@@ -1,4 +1,4 @@
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'
@@ -7,7 +7,6 @@ import type { Admitter, WaitingInputs } from './inbox.ts'
 import type { CompactionMessage, Message, StoredMessage } from './message.ts'
 import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
-import type { Session } from './session.ts'
 import { isTitleInput } from './title.ts'
 
 /** What the beginning of a step depends on, besides the state of the session. */

@@ -68,13 +68,13 @@ export function finishTitle(revision: Revision, request: string, { title, costNa
 }
 
 /** Records which end of a run was seen: never an earlier one than before, nor a future one. */
-export function viewSession(revision: Revision, timeIdle: number): void {
-  const { timeIdle: last, timeViewed = 0 } = revision.state
+export function viewSession(revision: Revision, idleTime: number): void {
+  const { idleTime: last, viewTime = 0 } = revision.state
   if (last === undefined) return
-  const seen = Math.min(timeIdle, last)
-  if (seen <= timeViewed) return
-  revision.set({ timeViewed: seen })
-  revision.event({ type: 'session-viewed', timeIdle: seen })
+  const seen = Math.min(idleTime, last)
+  if (seen <= viewTime) return
+  revision.set({ viewTime: seen })
+  revision.event({ type: 'session-viewed', idleTime: seen })
 }
 
 function rename(revision: Revision, title: string): void {

@@ -5,6 +5,7 @@ import type {
   Outcome,
   PermissionRequest,
   PermissionRuleset,
+  Session,
   SessionLocation,
   SyntheticText,
   TokenUsage,
@@ -12,7 +13,6 @@ import type {
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
 import type { PermissionReply } from './permission/permission.ts'
-import type { Session } from './session.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {
@@ -109,7 +109,7 @@ export type DurableEventData =
   | { readonly type: 'session-renamed'; readonly title: string }
   | { readonly type: 'session-metadata-updated'; readonly metadata: JsonObject }
   | { readonly type: 'session-permissions-updated'; readonly permissions: PermissionRuleset }
-  | { readonly type: 'session-viewed'; readonly timeIdle: number }
+  | { readonly type: 'session-viewed'; readonly idleTime: number }
   | {
       readonly type: 'usage-recorded'
       /** What for. */

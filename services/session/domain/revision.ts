@@ -68,7 +68,7 @@ export class Revision {
 
   /** Records activity: the session moves up in the lists. Its time never goes back. */
   touch(): void {
-    if (this.now > this.#state.timeUpdated) this.set({ timeUpdated: this.now })
+    if (this.now > this.#state.updateTime) this.set({ updateTime: this.now })
   }
 
   /** Adds what a step used to the session's totals. */

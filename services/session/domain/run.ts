@@ -46,7 +46,7 @@ export function recordStep(
 }
 
 /**
- * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and timeIdle, and
+ * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and idleTime, and
  * clears an interrupt request. Items that are due by then stay due for the next owner, whatever the outcome.
  */
 export function endRun(
@@ -55,14 +55,14 @@ export function endRun(
   error: StructuredError | undefined,
   reason: 'user' | 'shutdown' | undefined = outcome === Outcome.INTERRUPTED ? 'user' : undefined,
 ): void {
-  const { running, interruptRequested, timeIdle } = revision.state
+  const { running, interruptRequested, idleTime } = revision.state
   if (running) {
     if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)
     const goesOn = outcome === Outcome.INTERRUPTED ? { goesOn: revision.state.due } : {}
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
     revision.event({ type: 'execution-ended', outcome, error, reason })
-    const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
-    revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
+    const idle = Math.max(revision.now, (idleTime ?? 0) + 1)
+    revision.set({ running: false, interruptRequested: false, outcome, idleTime: idle })
   }
   revision.set({ leaseUntil: 0, acquisitions: 0 })
 }

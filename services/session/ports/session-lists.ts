@@ -1,7 +1,6 @@
 import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRequest, SavedApproval, Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StoredMessage } from '../domain/message.ts'
-import type { Session } from '../domain/session.ts'
 import type { CountedActivity } from '../domain/stats/stats.ts'
 
 /** A page of a list. `more` says whether further items follow in the direction that was read. */
@@ -38,14 +37,14 @@ export interface SessionQuery {
 
 /** The position of a session in lists. */
 export interface Place {
-  readonly timeUpdated: number
-  readonly id: string
+  readonly updateTime: number
+  readonly sessionId: string
 }
 
 /** What is known of a session whose record cannot be read. It can only be removed. */
 export interface UnreadableSession {
-  readonly id: string
-  readonly timeUpdated: number
+  readonly sessionId: string
+  readonly updateTime: number
   /** What reading it throws. */
   readonly unreadable: unknown
 }
@@ -83,7 +82,7 @@ export interface SessionLists {
   /** The parent of a session, also of one that cannot be read. Undefined: there is none, or no such session. */
   parentOf(workspace: string, sessionId: string): Promise<string | undefined>
   /**
-   * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
+   * At most `limit` sessions, ordered by (updateTime, sessionId), in batches. Each batch takes a bounded time, in which
    * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where
    * there is one filter, or a project and a subpath; else, and with a search, every session may have to be looked at,
    * some thousands in each batch. A session that cannot be read has its place, and spoils no other.

@@ -21,7 +21,6 @@ import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, replies } from './enums.ts'
 import { itemToProto } from './message-to-proto.ts'
-import { sessionToProto } from './session-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -52,7 +51,7 @@ export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent
 function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents): Init {
   switch (data.type) {
     case 'session-created':
-      return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
+      return { case: 'sessionCreated', value: { session: data.session } }
     case 'session-forked':
       return { case: 'sessionForked', value: { fork: data.fork } }
     case 'session-deleted':
@@ -230,7 +229,7 @@ export function descriptionToProto(data: Extract<DurableEventData, { type: Descr
     case 'session-permissions-updated':
       return { case: 'sessionPermissionsUpdated', value: { permissions: data.permissions } }
     case 'session-viewed':
-      return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
+      return { case: 'sessionViewed', value: { idleTime: data.idleTime } }
     case 'usage-recorded': {
       const { purpose: source, costNanos, tokens, sessionUsage } = data
       const used = { costNanos, tokens, sessionUsage: usageToProto(sessionUsage) }

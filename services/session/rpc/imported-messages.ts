@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { type BlobRef, type ModelRef, type ToolFile, ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   AssistantMessageSchema,
@@ -21,7 +20,7 @@ import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
 import { type Finish, isSettled, type Message } from '../domain/message.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkedTime, checkPart, timeFromProto } from './content-from-proto.ts'
+import { checkedTime, checkPart } from './content-from-proto.ts'
 import { compactionStatuses } from './message-to-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
 
@@ -213,11 +212,4 @@ export function checkTokens({ input, output, reasoning, cacheRead, cacheWrite }:
     (count) => Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS,
   )
   check(possible, 'tokens', `must be from 0 to ${MOST_TOKENS} of each kind`)
-}
-
-/** A required time. */
-export function requireTime(at: Timestamp | undefined): number {
-  const time = timeFromProto(at)
-  check(time !== undefined, 'create_time', 'is required')
-  return time
 }

@@ -5,7 +5,7 @@ import {
   PermissionReply,
   type PermissionRequest,
   PermissionRequestSchema,
-  SessionLocationSchema,
+  SessionSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -37,10 +37,8 @@ function requestOf(requestId: string, createTime: number): PermissionRequest {
 /** Creates `ses_child` below `ses_root`, and acquires the lease of its run. */
 async function childOfRoot({ client, store, as }: SessionRpc): Promise<AcquiredLease> {
   await client.createSession({ sessionId: 'ses_root' }, as())
-  const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
-  const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
-  const input = { ...child, location, metadata: undefined, permissions: undefined }
-  await store.createSession('wrk_1', input, 'ses_root')
+  const child = { sessionId: 'ses_child', title: 'Child', agent: 'build', directory: '/project', projectId: 'global' }
+  await store.createSession('wrk_1', create(SessionSchema, child), 'ses_root')
   await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, as())
   const lease = await store.acquireLease('owner', 60_000)
   assert.equal(lease?.sessionId, 'ses_child')

@@ -49,7 +49,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
     store: { savedApprovals: async () => [] },
     watchers: new SessionWatchers({ onChange } as never, HOUR_MS),
     tenure: { lease: { workspace: 'wrk_1', sessionId: 'ses_1' } },
-    session: { id: 'ses_1', location: { projectId: 'global' } },
+    session: { sessionId: 'ses_1', projectId: 'global' },
     slot: { rest: (wait: () => unknown) => wait() },
     clock: { now: () => 0 },
     newId: () => `per_${ids++}`,

@@ -77,7 +77,7 @@ export class StepPermissions {
   /** What earlier `always` answers allow in the project. */
   #approvals(): Promise<readonly PermissionRule[]> {
     const { store, tenure, session } = this.#run
-    return store.savedApprovals(tenure.lease.workspace, session.location.projectId)
+    return store.savedApprovals(tenure.lease.workspace, session.projectId)
   }
 
   async #requestPermission(
@@ -91,7 +91,7 @@ export class StepPermissions {
       const request = create(PermissionRequestSchema, {
         ...what,
         requestId: newId('per'),
-        sessionId: session.id,
+        sessionId: session.sessionId,
         messageId: this.#messageId,
         fence: tenure.lease.fence,
         createTime: now,

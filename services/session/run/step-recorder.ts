@@ -159,7 +159,7 @@ export class StepRecorder {
     const { hub, session, tenure, newId, clock } = this.#run
     const { workspace, sessionId } = tenure.lease
     if (events.length === 0 || !hub.hasListener(workspace)) return false
-    const { directory } = session.location
+    const { directory } = session
     const { seq: afterSeq, mark } = this.#last
     const sent = events.map((data) => {
       return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }

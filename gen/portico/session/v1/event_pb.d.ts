@@ -1118,9 +1118,9 @@ export declare type SessionViewed = Message<"portico.session.v1.SessionViewed"> 
   /**
    * The time of the end that was seen.
    *
-   * @generated from field: google.protobuf.Timestamp idle_time = 1;
+   * @generated from field: double idle_time = 1;
    */
-  idleTime?: Timestamp | undefined;
+  idleTime: number;
 };
 
 /**

@@ -54,7 +54,7 @@ export class MongoBatch implements Transaction {
 
   /** Writes a new session with its revision; its numbers are above `base`. */
   create(record: SessionRecord, revision: Revision, base: number): void {
-    const _id = keyOf(record.workspace, record.id)
+    const _id = keyOf(record.workspace, record.sessionId)
     const document = { _id, version: 1, base, ...record }
     this.#found = undefined
     this.push('sessions', { insertOne: { document } })

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRequest, Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
@@ -14,7 +14,6 @@ import {
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
@@ -27,7 +26,7 @@ import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toReques
 import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
 import { readStored } from './messages.ts'
 
-const OF_SESSION = 'FROM sessions WHERE workspace = ? AND id = ?'
+const OF_SESSION = 'FROM sessions WHERE workspace = ? AND sessionId = ?'
 const numberedState = { number: integer(), ...stateColumns }
 
 /** The state of a session and its number, or undefined when there is none. */
@@ -108,7 +107,7 @@ export class SqliteReads implements SessionReads {
 
   stepReads(afterSeq: number): StepReads {
     return {
-      session: readSession(this.#file, this.#workspace, this.#session.state.id) as Session,
+      session: readSession(this.#file, this.#workspace, this.#session.state.sessionId) as Session,
       waiting: this.waiting(),
       transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
@@ -126,7 +125,7 @@ export class SqliteReads implements SessionReads {
     const sql = 'SELECT id FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL ORDER BY seq'
     return this.#file
       .statement(sql)
-      .all(this.#workspace, this.#session.state.id)
+      .all(this.#workspace, this.#session.state.sessionId)
       .map(({ id }) => id as string)
   }
 
@@ -180,6 +179,6 @@ export class SqliteReads implements SessionReads {
 
   #requests(where: string, ...values: SQLInputValue[]): RequestRecord[] {
     const own = `FROM requests WHERE workspace = ? AND sessionId = ? AND ${where}`
-    return selectAll(this.#file, requests.columns, own, this.#workspace, this.#session.state.id, ...values)
+    return selectAll(this.#file, requests.columns, own, this.#workspace, this.#session.state.sessionId, ...values)
   }
 }

@@ -50,7 +50,7 @@ export function saveNewSession(
   record: SessionRecord,
   revision: Revision,
 ): void {
-  const { workspace, id } = record
+  const { workspace, sessionId: id } = record
   insertSession(file, [{ ...record, number }])
   saveWrites(file, log, { workspace, id, number }, revision.writes)
 }

@@ -7,7 +7,7 @@ export interface Condition {
   readonly values: readonly SQLInputValue[]
 }
 
-/** Entries of one index, in the order of (timeUpdated, id). */
+/** Entries of one index, in the order of (updateTime, sessionId). */
 interface Source {
   readonly index: string
   readonly where: Condition
@@ -89,7 +89,7 @@ export function between(
   if (to !== undefined) conditions.push(placed(within, to))
   // A second bound on the same side would only keep the index from being entered at the first one.
   const bounded = (order === 'ascending' ? to : after) !== undefined
-  if (until !== undefined && !bounded) conditions.push({ sql: 'timeUpdated <= ?', values: [until] })
+  if (until !== undefined && !bounded) conditions.push({ sql: 'updateTime <= ?', values: [until] })
   return conditions.length === 0 ? undefined : all(conditions)
 }
 
@@ -99,8 +99,8 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
   return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.flatMap(({ values }) => values) }
 }
 
-function placed(sign: string | undefined, { timeUpdated, id }: Place): Condition {
-  return { sql: `(timeUpdated, id) ${sign} (?, ?)`, values: [timeUpdated, id] }
+function placed(sign: string | undefined, { updateTime, sessionId }: Place): Condition {
+  return { sql: `(updateTime, sessionId) ${sign} (?, ?)`, values: [updateTime, sessionId] }
 }
 
 function literally(sql: string): Condition {

@@ -1,6 +1,6 @@
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import {
   type SessionStaging,
   STAGED_MS,

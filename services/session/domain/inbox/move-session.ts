@@ -27,7 +27,7 @@ export function moveSession(
 ): NotAdmitted | undefined {
   const { id, move } = admission
   // Nobody else makes ids of moves.
-  if (taken?.sessionId === revision.state.id && taken.input === undefined) return undefined
+  if (taken?.sessionId === revision.state.sessionId && taken.input === undefined) return undefined
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
     const admitted = admitMove(revision, { taken, full }, admission)
     return typeof admitted === 'string' ? admitted : undefined

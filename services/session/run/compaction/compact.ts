@@ -56,7 +56,7 @@ export async function compact(
       throw new Stopped('interrupted')
     }
     if (!(error instanceof CompactionFailure)) throw error
-    logger.warn({ ...causeOf(error), sessionId: session.id }, 'A conversation could not be summarized')
+    logger.warn({ ...causeOf(error), sessionId: session.sessionId }, 'A conversation could not be summarized')
     return owned.failCompaction(running, error.error, error.usage)
   }
 }
@@ -73,7 +73,7 @@ async function send(run: RunContext, messageId: string, delta: string, { seq, ma
   const { workspace, sessionId } = tenure.lease
   if (!hub.hasListener(workspace)) return
   const data = { type: 'compaction-extended', messageId, delta } as const
-  const { directory } = session.location
+  const { directory } = session
   const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
   hub.publish([event], mark)
   await nextTurn()

@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf'
-import { type ForkOrigin, ForkOriginSchema, PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type ForkOrigin,
+  ForkOriginSchema,
+  PermissionRulesetSchema,
+  type Session,
+} from '#gen/portico/session/v1/session_pb.js'
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -72,7 +76,7 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
  */
 async function findPermissions(
   given: ForkDependencies,
-  { id, parentId, permissions }: Session,
+  { sessionId: id, parentId, permissions }: Session,
   call: PeerCall,
 ): Promise<Session['permissions']> {
   if (parentId === undefined) return permissions

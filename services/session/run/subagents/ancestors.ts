@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { PermissionRule_Effect as Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Ancestor } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -35,10 +35,10 @@ export async function readAncestors(
 }
 
 async function readAncestor(catalog: Catalog, call: PeerCall, session: Session): Promise<Ancestor> {
-  const { agent, location } = session
+  const { agent, directory } = session
   const own = session.permissions?.rules ?? []
   try {
-    const found = await catalog.getAgent(call, location.directory, agent)
+    const found = await catalog.getAgent(call, directory, agent)
     return { agentId: found.agent.id, agent: found.agent.permissions, session: own }
   } catch (error) {
     if (!(error instanceof Rejection) || !UNUSABLE.test(error.reason)) throw error

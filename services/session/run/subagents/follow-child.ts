@@ -63,7 +63,7 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
   const { store, watchers, tenure, clock, session, subagents } = run
   const { workspace } = tenure.lease
   // A session's parent never changes, but an imported call may name any session.
-  if ((await store.getSession(workspace, sessionId))?.parentId !== session.id) return 'removed'
+  if ((await store.getSession(workspace, sessionId))?.parentId !== session.sessionId) return 'removed'
   const prompt = await promptOf(run, sessionId, promptId)
   if (prompt === undefined) return 'removed'
   const late = new AbortController()
@@ -76,17 +76,17 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
       ({ state, leaseNow }, item) => ({
         rest: item?.state ?? 'waiting',
         busy: isBusy(state, leaseNow),
-        timeIdle: state.timeIdle,
+        idleTime: state.idleTime,
       }),
     ),
   )
   let lookedAt: number | undefined
   try {
     return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), async (found) => {
-      const { rest, busy, timeIdle } = found
+      const { rest, busy, idleTime } = found
       if (!busy) return rest
-      if (rest !== 'delivered' || timeIdle === lookedAt) return undefined
-      lookedAt = timeIdle
+      if (rest !== 'delivered' || idleTime === lookedAt) return undefined
+      lookedAt = idleTime
       const end = await findEnd(run, sessionId, promptId)
       return end !== undefined && isOver(end.idle) ? rest : undefined
     })

@@ -133,7 +133,7 @@ function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: Assistan
 async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
   const { catalog, session } = run
   try {
-    const getAgent = () => catalog.getAgent(runCall(run, signal), session.location.directory, id)
+    const getAgent = () => catalog.getAgent(runCall(run, signal), session.directory, id)
     const { agent } = await tryPeer(run, signal, getAgent)
     return { id, description: undefined, model: agent.model }
   } catch (error) {
@@ -153,7 +153,7 @@ async function formerProblem({ store, tenure, session }: RunContext, { former, a
   if (former === undefined) return undefined
   const found = await store.getSession(tenure.lease.workspace, former)
   const type = 'task.session_unknown'
-  if (found?.parentId !== session.id) return structuredError(type, `There is no task ${former} of this session`)
+  if (found?.parentId !== session.sessionId) return structuredError(type, `There is no task ${former} of this session`)
   return found.agent === agent
     ? undefined
     : structuredError(type, `The task ${former} is one of the agent ${found.agent}`)
