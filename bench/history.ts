@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { median } from './harness/load.ts'
@@ -78,6 +79,5 @@ async function filled(count: number): Promise<string> {
 
 function said(i: number): Message {
   const text = `Message ${i}: ${'all kinds of words '.repeat(10)}`
-  const prompt = create(PromptSchema, { text })
-  return { type: 'user', id: `msg_${i}`, timeCreated: i, prompt }
+  return messageOf({ messageId: `msg_${i}`, createTime: i }, 'user', { text })
 }

@@ -9,8 +9,9 @@ import { parseArgs } from 'node:util'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -114,28 +115,18 @@ async function workspaceOf(): Promise<string> {
 }
 
 function message(n: number): Message {
-  const [id, text] = [`msg_long${n}`, `${n} `.repeat(100)]
-  if (n % 2 === 0) {
-    return { type: 'user', id, timeCreated: n, prompt: create(PromptSchema, { text }) }
-  }
-  return {
-    type: 'assistant',
-    id,
-    timeCreated: n,
+  const [head, text] = [{ messageId: `msg_long${n}`, createTime: n }, `${n} `.repeat(100)]
+  if (n % 2 === 0) return messageOf(head, 'user', { text })
+  return messageOf(head, 'assistant', {
     agent: 'build',
     attempt: 1,
     finish: 'stop',
-    rawFinish: undefined,
     model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
     parts: [stepPart('text', { text }), stepPart('text', { text })],
-
     costNanos: 1n,
-    tokens: undefined,
-    error: undefined,
-    retry: undefined,
-    timeStreamed: n,
-    timeCompleted: n,
-  }
+    streamTime: n,
+    completeTime: n,
+  })
 }
 
 function json(body: object): RequestInit {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
-import { blobIn, blobsOf, type Message } from '#services/session/domain/message.ts'
+import { blobIn, blobsOf, messageOf } from '#services/session/domain/message.ts'
 import { forkSession } from '#services/session/run/lifetime/fork-session.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -30,8 +28,7 @@ async function importWith({ store, sessions }: BlobFixture, id: string, data: Bu
   await holdingBlobs(store, async (hold) => {
     const files = [fileOf(await store.put(W, data, hold))]
     await delay(PAUSE_MS)
-    const prompt = create(PromptSchema, { files })
-    const message: Message = { type: 'user', id: `msg_${id}`, timeCreated: 1, prompt }
+    const message = messageOf({ messageId: `msg_${id}`, createTime: 1 }, 'user', { files })
     const staged = await sessions.stageSession(W, id, 'import')
     await sessions.appendStaged(staged, [message])
     await sessions.commitStaged(staged, fromStaged(id))

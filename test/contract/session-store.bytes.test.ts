@@ -12,14 +12,14 @@ import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { MessageOf } from '#services/session/domain/message.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { extended, sent, started } from '#test/support/session-turns.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { acquire, admission, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
+import { acquire, admission, admit, ManualClock, MODEL, newSession, W } from './session-store.support.ts'
 
 const CALLS = 30
 const RESULT_BYTES = 50_000
@@ -37,8 +37,8 @@ async function doStep(port: SessionStore): Promise<void> {
   const lease = await acquire(store, 60_000)
   await store.promote(lease, 'idle')
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
-  const draft = new StepDraft(newStep('msg_step', 'build', assistant('').model, 0), 100)
-  let before: AssistantMessage | undefined
+  const draft = new StepDraft(newStep('msg_step', 'build', MODEL, 0), 100)
+  let before: MessageOf<'assistant'> | undefined
   const write = async (events: readonly DurableEventData[]): Promise<void> => {
     const { message } = draft
     await owned.recordStep(before, { message, events })
@@ -56,8 +56,8 @@ async function doStep(port: SessionStore): Promise<void> {
     await write([draft.settle(callId, { error: undefined, content, metadata: undefined }, 0)])
   }
   const [, stored] = await store.readTranscript(lease, 0)
-  assert.ok(stored?.message.type === 'assistant')
-  assert.equal(stored.message.parts.length, CALLS)
+  assert.ok(stored?.message.kind.case === 'assistant')
+  assert.equal(stored.message.kind.value.parts.length, CALLS)
 }
 
 test('a step with 30 long results writes each of them once (SQLite)', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Compaction_Status as Status } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -14,6 +14,7 @@ import {
   messages,
   moveAdmission,
   newSession,
+  plain,
   type StoreTest,
   W,
 } from './session-store.support.ts'
@@ -66,13 +67,13 @@ export function compactionCases(test: StoreTest): void {
   test('a compaction begins a run on the account of its admitter, and ends it without continuing an older one', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    await store.recordStep(lease, { message: assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_step', { streamTime: 1, completeTime: 1 }), events: [] })
     await store.requestInterrupt(W, 'ses_1')
     await store.endRun(lease, Outcome.INTERRUPTED)
     await store.admitCompaction(W, compaction('msg_c'))
     const next = await acquire(store, longMs)
     const { next: begun } = await store.beginStep(next)
-    assert.equal(begun?.type === 'compaction' && begun.message.status, 'running')
+    assert.equal(begun?.type === 'compaction' && begun.message.kind.value.status, Status.RUNNING)
     assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: Outcome.SUCCEEDED, error: undefined })
   })
 
@@ -82,21 +83,22 @@ export function compactionCases(test: StoreTest): void {
     await admit(store, 'steer', 'msg_1')
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
-    const step = assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 })
+    const step = assistant('msg_step', { streamTime: 1, completeTime: 1 })
     await store.recordStep(lease, { message: step, events: [] })
     const start = await store.beginStep(lease, undefined, { full: true })
     assert.equal(start.next?.type, 'end')
     await admit(store, 'steer', 'msg_2')
     const { next } = await store.beginStep(lease, undefined, { full: true })
     assert.ok(next?.type === 'compaction')
-    assert.deepEqual(await running(), [next.message])
+    assert.deepEqual(plain(await running()), plain([next.message.kind.value]))
     const events = await eventsOf(store, 1, () => store.settleAborted(lease))
-    const { id, manual } = next.message
+    const { messageId, kind } = next.message
+    const { manual } = kind.value
     const error = structuredError('aborted', 'The compaction was cut off')
-    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId: id, manual, error })
+    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId, manual, error })
     assert.deepEqual(
       (await running()).map(({ status, error }) => [status, error]),
-      [['failed', error]],
+      [[Status.FAILED, error]],
     )
     const again = await store.beginStep(lease, undefined, { full: true })
     assert.ok(again.next?.type === 'compaction')
@@ -112,10 +114,11 @@ export function compactionCases(test: StoreTest): void {
     await store.settleAborted(lease)
     assert.deepEqual(
       (await running()).map(({ status }) => status),
-      ['failed', 'completed'],
+      [Status.FAILED, Status.COMPLETED],
     )
-    async function running(): Promise<CompactionMessage[]> {
-      return (await messages(store)).flatMap(({ message }) => (message.type === 'compaction' ? [message] : []))
+    async function running() {
+      const kinds = (await messages(store)).map(({ message }) => message.kind)
+      return kinds.flatMap((kind) => (kind.case === 'compaction' ? [kind.value] : []))
     }
   })
 }

@@ -6,6 +6,7 @@ import {
   type SessionLocation,
   SessionLocationSchema,
 } from '#gen/portico/session/v1/session_pb.js'
+import { messageOf } from '#services/session/domain/message.ts'
 import {
   acquire,
   admission,
@@ -47,8 +48,8 @@ export function controlCases(test: StoreTest): void {
       ],
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
-    const message = { type: 'synthetic', id: 'msg_1', timeCreated: clock.now(), synthetic }
-    assert.deepEqual(plain(stored?.message), message)
+    const kind = { case: 'synthetic', value: plain(synthetic) }
+    assert.deepEqual(plain(stored?.message), { messageId: 'msg_1', createTime: clock.now(), kind })
   })
 
   test('a move is applied with its message and events, and is no input', async (fixture) => {
@@ -76,9 +77,9 @@ export function controlCases(test: StoreTest): void {
         [{ type: 'session-moved', location: there }, '/other'],
       ],
     )
-    const timeCreated = clock.now()
+    const head = { messageId: 'msg_1', createTime: clock.now() }
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
-    const switched = { type: 'location-switched', id: 'msg_1', timeCreated, location: there, previous: here }
+    const switched = messageOf(head, 'locationSwitched', { location: there, previous: here })
     assert.deepEqual(stored?.message, switched)
     const session = await get(store)
     assert.deepEqual([locationOf(session), session.updateTime], [there, clock.now()])
@@ -97,7 +98,7 @@ export function controlCases(test: StoreTest): void {
     await store.moveSession(W, moveAdmission('msg_m2'))
     await store.admitSynthetic(W, syntheticAdmission('msg_s2', { text: 'Hi' }))
     await admit(store, 'steer', 'msg_s3')
-    const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.id)
+    const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await step(), ['msg_s1'])
     assert.deepEqual(await step(), ['msg_m1'])
     assert.deepEqual(await step(), ['msg_m2'])
@@ -113,7 +114,7 @@ export function controlCases(test: StoreTest): void {
     await store.moveSession(W, moveAdmission('msg_m1'))
     await store.moveSession(W, moveAdmission('msg_m2', { delivery: 'queue' }))
     await admit(store, 'steer', 'msg_s1')
-    const idle = async () => (await store.promote(lease, 'idle')).messages.map(({ message }) => message.id)
+    const idle = async () => (await store.promote(lease, 'idle')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await idle(), ['msg_q1'])
     assert.deepEqual(await idle(), ['msg_m1'])
     assert.deepEqual(await idle(), ['msg_m2'])
@@ -130,7 +131,7 @@ export function controlCases(test: StoreTest): void {
     await store.endRun(lease, Outcome.SUCCEEDED)
     const session = await get(store)
     assert.deepEqual([locationOf(session), session.outcome, session.idleTime], [there, undefined, undefined])
-    assert.deepEqual(names(await messages(store)), ['location-switched'])
+    assert.deepEqual(names(await messages(store)), ['locationSwitched'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
@@ -156,7 +157,7 @@ export function controlCases(test: StoreTest): void {
     assert.deepEqual(locationOf(await get(store)), here)
     await admit(store, 'steer', 'msg_2')
     const next = await acquire(store, longMs)
-    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['location-switched'])
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['locationSwitched'])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
   })
 
@@ -178,7 +179,7 @@ export function controlCases(test: StoreTest): void {
     )
     assert.deepEqual(locationOf(await get(store)), there)
     await store.moveSession(W, moveAdmission('msg_m3', { move: there }), true)
-    assert.deepEqual(names(await messages(store)), ['location-switched'], 'the same move again is the same')
+    assert.deepEqual(names(await messages(store)), ['locationSwitched'], 'the same move again is the same')
     const lease = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_p'])
   })

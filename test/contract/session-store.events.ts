@@ -248,7 +248,7 @@ export function retentionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
     const parts = [toolPart('call_1', 'completed', { content: [textResult('seen')] })]
-    const message = assistant('msg_step', { parts, timeCompleted: clock.now() })
+    const message = assistant('msg_step', { parts, completeTime: clock.now() })
     const { content, metadata, input = {} } = callIn(parts[0])
     await store.recordStep(lease, {
       message,

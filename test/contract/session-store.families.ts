@@ -32,7 +32,7 @@ export function familyCases(test: StoreTest): void {
   test('messages that are read while their session is removed are whole, or it is not there', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
     const said = Array.from({ length: 300 }, (_, i) =>
-      assistant(`msg_${i}`, { parts: [stepPart('text', { text: `Hi ${i}` })], timeCompleted: 2 }),
+      assistant(`msg_${i}`, { parts: [stepPart('text', { text: `Hi ${i}` })], completeTime: 2 }),
     )
     for (let at = 0; at < said.length; at += 100) await store.appendStaged(staged, said.slice(at, at + 100))
     await store.commitStaged(staged, fromStaged('ses_1'))

@@ -94,7 +94,7 @@ export function inboxCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_2'))
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
     await store.selectAgent(W, 'ses_1', 'plan')
-    const switched = (await messages(store)).at(-1)?.message.id ?? ''
+    const switched = (await messages(store)).at(-1)?.message.messageId ?? ''
     const conflict = (id: string) => refusal('PROMPT_CONFLICT', { message_id: id })
     await assert.rejects(store.admitPrompt(W, admission('msg_first', { text: 'other' })), conflict('msg_first'))
     await assert.rejects(store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })), conflict('msg_first'))

@@ -176,7 +176,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await Promise.all([second.settleAborted(lease), ...late])
     assert.deepEqual(names(await messages(second)), ['msg_first', 'msg_step'])
     const step = (await second.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.equal(step?.type === 'assistant' && step.error?.type, 'aborted')
+    assert.equal(step?.kind.case === 'assistant' && step.kind.value.error?.type, 'aborted')
   })
 
   test('a takeover in the middle of a write refuses the write or follows on it', async () => {
@@ -186,7 +186,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const kept: string[] = []
     const writing = (async () => {
       for (let i = 0; ; i++) {
-        await store.recordStep(lease, { message: assistant(`msg_${i}`, { timeCompleted: 1 }), events: [] })
+        await store.recordStep(lease, { message: assistant(`msg_${i}`, { completeTime: 1 }), events: [] })
         kept.push(`msg_${i}`)
       }
     })()

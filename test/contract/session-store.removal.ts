@@ -228,7 +228,7 @@ export function removalCases(test: StoreTest): void {
       () => store.createSession(W, newSession()),
       async () => {
         const staged = await store.stageSession(W, 'ses_1', 'import')
-        await store.appendStaged(staged, [assistant('msg_imported', { timeCompleted: 2 })])
+        await store.appendStaged(staged, [assistant('msg_imported', { completeTime: 2 })])
         await store.commitStaged(staged, fromStaged('ses_1'))
       },
     ]

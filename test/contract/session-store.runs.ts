@@ -12,6 +12,7 @@ import {
   begin,
   callIn,
   get,
+  MODEL,
   messages,
   names,
   newSession,
@@ -35,10 +36,10 @@ export function runCases(test: StoreTest): void {
     const events = await eventsOf(store, 3, async () => {
       const first = await store.recordStep(lease, {
         message: assistant('msg_step'),
-        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: assistant('').model }],
+        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: MODEL }],
       })
       const second = await store.recordStep(lease, {
-        message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], timeCompleted: clock.now() }),
+        message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], completeTime: clock.now() }),
         events: [
           { type: 'part-started', part },
           { type: 'part-ended', part, text: 'Hi' },
@@ -53,7 +54,7 @@ export function runCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
     const parts = [stepPart('text', { text: 'Hi' })]
-    assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, timeCompleted: clock.now() })))
+    assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, completeTime: clock.now() })))
     assert.equal((await get(store)).updateTime, clock.now())
   })
 
@@ -72,7 +73,7 @@ export function runCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const costNanos = 9_007_199_254_740_993n
-    const message = assistant('msg_step', { costNanos, tokens: TOKENS, timeCompleted: 1 })
+    const message = assistant('msg_step', { costNanos, tokens: TOKENS, completeTime: 1 })
     const ended = { type: 'step-ended', messageId: 'msg_step', finish: 'stop', rawFinish: undefined } as const
     const [event] = await eventsOf(store, 1, () =>
       store.recordStep(lease, {
@@ -200,7 +201,7 @@ export function runCases(test: StoreTest): void {
     const done = toolPart('call_done', 'completed', { content: [textResult('read')] })
     const thought = stepPart('reasoning', { text: 'hm', createTime: 1 })
     const parts = [thought, done, toolPart('call_ran', 'running'), toolPart('call_wrote', 'streaming')]
-    await store.recordStep(lease, { message: assistant('msg_old', { timeCompleted: 5, finish: 'stop' }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_old', { completeTime: 5, finish: 'stop' }), events: [] })
     await store.recordStep(lease, {
       message: assistant('msg_step', { parts, costNanos: 7n, tokens: TOKENS }),
       events: [],
@@ -224,9 +225,10 @@ export function runCases(test: StoreTest): void {
       ],
     )
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.ok(message?.type === 'assistant')
-    assert.deepEqual([message.error?.type, message.timeCompleted], ['aborted', clock.now()])
-    const [reasoning, kept, ran, wrote] = message.parts
+    assert.ok(message?.kind.case === 'assistant')
+    const { error, completeTime, parts: settled } = message.kind.value
+    assert.deepEqual([error?.type, completeTime], ['aborted', clock.now()])
+    const [reasoning, kept, ran, wrote] = settled
     assert.deepEqual(reasoning, stepPart('reasoning', { text: 'hm', createTime: 1, completeTime: clock.now() }))
     assert.deepEqual(plain(kept), plain(done))
     for (const part of [ran, wrote]) {
@@ -234,7 +236,7 @@ export function runCases(test: StoreTest): void {
       assert.deepEqual([state, error?.type, completeTime], [State.ERROR, 'aborted', clock.now()])
     }
     const old = (await store.getMessage(W, 'ses_1', 'msg_old'))?.message
-    assert.deepEqual(plain(old), plain(assistant('msg_old', { timeCompleted: 5, finish: 'stop' })))
+    assert.deepEqual(plain(old), plain(assistant('msg_old', { completeTime: 5, finish: 'stop' })))
     assert.deepEqual(await store.listPermissionRequests(W), [])
     assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, 'reject')
   })

@@ -114,9 +114,10 @@ export function sessionCases(test: StoreTest): void {
     const session = await get(store)
     assert.deepEqual([session.agent, session.updateTime], ['plan', clock.now()])
     const [message] = await messages(store)
-    const { id = '', ...rest } = plain(message?.message) ?? {}
-    assert.match(id, /^msg_/)
-    assert.deepEqual(rest, { type: 'agent-switched', agent: 'plan', timeCreated: clock.now() })
+    assert.ok(message)
+    const { messageId, ...rest } = plain(message.message)
+    assert.match(messageId, /^msg_/)
+    assert.deepEqual(rest, { createTime: clock.now(), kind: { case: 'agentSwitched', value: { agent: 'plan' } } })
   })
 
   test('selecting the selected model writes nothing, and a variant `default` equals none', async ({ store, clock }) => {
@@ -128,11 +129,10 @@ export function sessionCases(test: StoreTest): void {
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'default' })
     assert.equal((await get(store)).updateTime, updateTime)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'high' })
-    const written = (await messages(store)).map(({ message }) => ({ ...plain(message), id: '', timeCreated: 0 }))
-    const base = { id: '', timeCreated: 0, type: 'model-switched' }
+    const written = (await messages(store)).map(({ message }) => plain(message.kind))
     assert.deepEqual(written, [
-      { ...base, model: plain(MODEL) },
-      { ...base, model: plain({ ...MODEL, variant: 'high' }), previous: plain(MODEL) },
+      { case: 'modelSwitched', value: { model: plain(MODEL) } },
+      { case: 'modelSwitched', value: { model: plain({ ...MODEL, variant: 'high' }), previous: plain(MODEL) } },
     ])
   })
 }

@@ -24,7 +24,7 @@ export function settlementCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_old', old))
     await reply('per_old', 'reject', 'not now')
     const settled = toolPart('ran', 'error', { completeTime: 5 })
-    const ended = assistant('msg_old', { parts: [settled], timeCompleted: 5, finish: 'tool-calls' })
+    const ended = assistant('msg_old', { parts: [settled], completeTime: 5, finish: 'tool-calls' })
     await store.recordStep(lease, { message: ended, events: [] })
     const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'earlier', 'none', 'ran', 'refused'] as const
     const parts = names.map((id) => toolPart(id, 'running', { runTime: id === 'begun' ? 5 : undefined }))
@@ -43,9 +43,9 @@ export function settlementCases(test: StoreTest): void {
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.ok(message?.type === 'assistant')
+    assert.ok(message?.kind.case === 'assistant')
     assert.deepEqual(
-      callsOf(message.parts).map(({ callId, error }) => [callId, error?.type, error?.message]),
+      callsOf(message.kind.value.parts).map(({ callId, error }) => [callId, error?.type, error?.message]),
       [
         ['once', 'aborted', NOT_BEGUN],
         ['always', 'aborted', NOT_BEGUN],
@@ -79,7 +79,7 @@ export function settlementCases(test: StoreTest): void {
     const last = await acquire(store, longMs, 'own_2')
     const { messages } = await store.promote(last, 'idle')
     assert.deepEqual(
-      messages.map(({ message }) => message.id),
+      messages.map(({ message }) => message.messageId),
       ['msg_before'],
     )
   })

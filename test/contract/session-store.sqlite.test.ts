@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { readTables } from '#test/support/read-stores.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { finishRemovals, fromStaged } from './session-store.removal.ts'
@@ -211,8 +210,7 @@ test('a restart finishes an interrupted removal, and removes a staged session', 
   await fixture.store.removeSession(W, 'ses_1')
   await fixture.store.takeRemoval(3_600_000)
   const staged = await fixture.store.stageSession(W, 'ses_2', 'import')
-  const prompt = create(PromptSchema)
-  await fixture.store.appendStaged(staged, [{ type: 'user', id: 'msg_staged', timeCreated: 1, prompt }])
+  await fixture.store.appendStaged(staged, [messageOf({ messageId: 'msg_staged', createTime: 1 }, 'user', {})])
   await fixture.reopen()
   await assert.rejects(fixture.store.commitStaged(staged, fromStaged('ses_2')), refusal('STORE_UNAVAILABLE'))
   await fixture.store.createSession(W, newSession('ses_3'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ForkOriginSchema, PromptSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import { stepPart } from '#test/support/step-part.ts'
 import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
@@ -24,13 +24,13 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-function said(id: string, text = id): Message {
-  return { type: 'user', id, timeCreated: 1, prompt: create(PromptSchema, { text }) }
+function said(messageId: string, text = messageId) {
+  return messageOf({ messageId, createTime: 1 }, 'user', { text })
 }
 
 const STEP = assistant('msg_step', {
   parts: [toolPart('call_1', 'completed'), stepPart('text', { text: 'Done.' })],
-  timeCompleted: 2,
+  completeTime: 2,
 })
 
 /** How sessions that are too large for one transaction are created. */
@@ -229,7 +229,9 @@ export function stagingCases(test: StoreTest): void {
         if (result.status === 'rejected') assert.equal(result.reason.reason, 'SESSION_EXISTS')
       }
       const { title } = (await store.getSession(W, id)) ?? {}
-      const texts = (await messages(store, id)).map(({ message }) => message.type === 'user' && message.prompt.text)
+      const texts = (await messages(store, id)).map(
+        ({ message }) => message.kind.case === 'user' && message.kind.value.text,
+      )
       assert.deepEqual(texts, title === 'created' ? [] : [title])
     }
     await finishRemovals(store)

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type AssistantMessageSchema,
   type AssistantPart,
   type AssistantTool,
+  type Message,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
@@ -16,7 +18,8 @@ import {
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, Message, StoredMessage } from '#services/session/domain/message.ts'
+import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
+import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -120,26 +123,20 @@ export async function acquire(store: UseCases, durationMs: number, owner = 'own_
   return lease
 }
 
-export function assistant(id: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
-  return {
-    type: 'assistant',
-    id,
-    timeCreated: 1_800_000_000_000,
-    agent: 'build',
-    model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
-    parts: [],
-    attempt: 1,
-    finish: undefined,
-    rawFinish: undefined,
-    costNanos: undefined,
-    tokens: undefined,
-    error: undefined,
-    retry: undefined,
-    timeStreamed: undefined,
-    timeCompleted: undefined,
-    ...changes,
-  }
+export function assistant(
+  messageId: string,
+  changes: StepInit = {},
+  createTime = 1_800_000_000_000,
+): MessageOf<'assistant'> {
+  const begun = { agent: 'build', model: MODEL, attempt: 1 }
+  return messageOf({ messageId, createTime }, 'assistant', { ...begun, ...changes })
 }
+
+/** A step as a test writes it. */
+export type StepInit = Exclude<MessageInitShape<typeof AssistantMessageSchema>, { readonly $typeName: string }>
+
+/** The model of steps. */
+export const MODEL = create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' })
 
 const STATES = {
   streaming: State.STREAMING,
@@ -212,7 +209,9 @@ export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<re
 
 /** Ids of messages; those that the store generated are replaced by the kinds of their messages. */
 export function names(items: readonly { readonly message: Message }[]): string[] {
-  return items.map(({ message: { id, type } }) => (['user', 'assistant', 'synthetic'].includes(type) ? id : type))
+  return items.map(({ message: { messageId, kind } }) => {
+    return ['user', 'assistant', 'synthetic'].includes(kind.case ?? '') ? messageId : (kind.case ?? '')
+  })
 }
 
 /** Without undefined members, as values come back from a store, and without the names of their types. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -14,6 +14,7 @@ import {
   names,
   newSession,
   plain,
+  type StepInit,
   type StoreFixture,
   type StoreTest,
   W,
@@ -23,10 +24,10 @@ import { eventsOf } from './session-store.tail.ts'
 const other = { ...admitter, apiKeyId: 'key_2' }
 
 /** A session whose last run has ended after a step. */
-async function ended(fixture: StoreFixture, step: Partial<AssistantMessage>): Promise<void> {
+async function ended(fixture: StoreFixture, step: StepInit & { readonly error?: StructuredError }): Promise<void> {
   const { store, clock } = fixture
   const lease = await begin(fixture)
-  const message = assistant('msg_step', { timeCompleted: clock.now(), ...step })
+  const message = assistant('msg_step', { completeTime: clock.now(), ...step })
   await store.recordStep(lease, { message, events: [] })
   await store.endRun(lease, step.error === undefined ? Outcome.SUCCEEDED : Outcome.FAILED, step.error)
 }
@@ -107,7 +108,7 @@ export function wakeCases(test: StoreTest): void {
     await store.endRun(lease, Outcome.INTERRUPTED)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_s1'])
-    assert.deepEqual(names((await store.promote(next, 'step')).messages), ['location-switched'])
+    assert.deepEqual(names((await store.promote(next, 'step')).messages), ['locationSwitched'])
     assert.deepEqual(names((await store.promote(next, 'step')).messages), ['msg_s2'])
     await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)

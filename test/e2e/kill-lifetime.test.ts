@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
@@ -27,7 +28,7 @@ async function fill(data: string, directory: string): Promise<void> {
     const some = Array.from({ length: 100 }, (_, i) => n + i)
     await store.appendStaged(
       staged,
-      some.map((i) => ({ type: 'user', id: `msg_long${i}`, timeCreated: 1, prompt })),
+      some.map((i) => messageOf({ messageId: `msg_long${i}`, createTime: 1 }, 'user', prompt)),
     )
   }
   const session = create(SessionSchema, { sessionId: 'ses_long', directory, projectId: 'global' })

@@ -127,8 +127,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a synthetic text is not answered',
     file: 'services/session/domain/message.ts',
-    from: "return message.type === 'user' || message.type === 'synthetic'",
-    to: "return message.type === 'user'",
+    from: "return isOf(message, 'user') || isOf(message, 'synthetic')",
+    to: "return isOf(message, 'user')",
     does: [hello, wait, { do: 'synthetic', work: words, delivery: 'steer', parked: false }],
     problem: /was not answered|does not run|was answered with|a run/,
   },

@@ -17,7 +17,7 @@ import type {
   SyntheticAdmission,
   WaitingInput,
 } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, CompactionMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { MessageOf, StoredMessage } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type { PermissionAnswer, PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
@@ -156,7 +156,7 @@ function casesOf(port: SessionStore) {
         (_, { transcript }) => transcript,
       ),
     lastAdmitter: (lease: Lease) => owned(lease).lastAdmitter(),
-    finishCompaction: (lease: Lease, running: CompactionMessage, summary: Summary) =>
+    finishCompaction: (lease: Lease, running: MessageOf<'compaction'>, summary: Summary) =>
       owned(lease).finishCompaction(running, summary),
     promote: (lease: Lease, boundary: 'step' | 'idle') =>
       port.revise(
@@ -168,8 +168,8 @@ function casesOf(port: SessionStore) {
         },
       ),
     recordStep: async (lease: Lease, record: StepRecord): Promise<number> => {
-      const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.id)
-      return owned(lease).recordStep(before?.message as AssistantMessage | undefined, record)
+      const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.messageId)
+      return owned(lease).recordStep(before?.message as MessageOf<'assistant'> | undefined, record)
     },
     requestPermission: (lease: Lease, request: PermissionRequest) => owned(lease).requestPermission(request),
     readPermissionAnswer: (lease: Lease, requestId: string) => owned(lease).permissionAnswer(requestId),

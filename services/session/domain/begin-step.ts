@@ -1,10 +1,11 @@
 import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'
 import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
-import type { CompactionMessage, Message, StoredMessage } from './message.ts'
+import type { MessageOf, StoredMessage } from './message.ts'
 import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
 import { isTitleInput } from './title.ts'
@@ -33,7 +34,7 @@ export interface StepStart {
   readonly next:
     | Exclude<NextAction, { type: 'compact' }>
     | { readonly type: 'boundary' }
-    | { readonly type: 'compaction'; readonly message: CompactionMessage; readonly cause: CompactionCause }
+    | { readonly type: 'compaction'; readonly message: MessageOf<'compaction'>; readonly cause: CompactionCause }
     | undefined
   /** The session's last number. */
   readonly seq: number

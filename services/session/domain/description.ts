@@ -46,7 +46,7 @@ export function describeSession(
 /** Returns the id of the title request, if a title was to be found after the first input. */
 export function beginTitle(revision: Revision): string | undefined {
   if (revision.state.titling !== FIRST_INPUT) return undefined
-  const request = `${revision.newMessage().id}-title`
+  const request = `${revision.newMessage().messageId}-title`
   revision.set({ titling: request })
   return request
 }

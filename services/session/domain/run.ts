@@ -5,7 +5,7 @@ import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
-import type { AssistantMessage } from './message.ts'
+import { type MessageOf, messageOf } from './message.ts'
 import type { Revision } from './revision.ts'
 
 /**
@@ -23,7 +23,7 @@ export function interruptRun(revision: Revision, waiting?: WaitingInputs): boole
 
 /** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
 export interface StepRecord {
-  readonly message: AssistantMessage
+  readonly message: MessageOf<'assistant'>
   readonly events: readonly DurableEventData[]
   /** Added to the session's totals; set only when the step ends. */
   readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
@@ -32,15 +32,16 @@ export interface StepRecord {
 /** Writes the state of a step; `before` is what was written of it last. Returns the session's last number. */
 export function recordStep(
   revision: Revision,
-  before: AssistantMessage | undefined,
+  before: MessageOf<'assistant'> | undefined,
   { message, events, usage }: StepRecord,
 ): number {
   if (before === undefined) revision.insert(message)
   else revision.update(before, message)
   revision.count(message)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
-  for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
-  if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ acquisitions: 0 })
+  const step = message.kind.value
+  for (const data of events) revision.event(withTotals(data, revision.state), partBehind(step, data))
+  if (step.completeTime !== undefined && step.error === undefined) revision.set({ acquisitions: 0 })
   revision.touch()
   return revision.state.seq
 }
@@ -58,8 +59,8 @@ export function endRun(
   const { running, interruptRequested, idleTime } = revision.state
   if (running) {
     if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)
-    const goesOn = outcome === Outcome.INTERRUPTED ? { goesOn: revision.state.due } : {}
-    revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
+    const goesOn = outcome === Outcome.INTERRUPTED ? revision.state.due : undefined
+    revision.insert(messageOf(revision.newMessage(), 'idle', { outcome, error, goesOn }))
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (idleTime ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, idleTime: idle })

@@ -1,9 +1,10 @@
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { PermissionRequest, PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
-import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
+import type { MessageOf } from './message.ts'
 import type { PermissionAnswer } from './permission/permission.ts'
 import type { Activity } from './stats/activity.ts'
 
@@ -22,7 +23,7 @@ export type Write =
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
   | {
       readonly type: 'update'
-      readonly message: AssistantMessage | CompactionMessage
+      readonly message: MessageOf<'assistant' | 'compaction'>
       /** Whether anything apart from its parts has changed. */
       readonly own: boolean
       /** The numbers of the changed parts. */

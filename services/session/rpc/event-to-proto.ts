@@ -20,7 +20,7 @@ import type {
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
 import { deliveries, replies } from './enums.ts'
-import { itemToProto } from './message-to-proto.ts'
+import { itemToProto } from './inbox-items.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 

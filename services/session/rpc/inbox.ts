@@ -13,7 +13,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 import { checkAdmitted, digestOf, parseDelivery } from './admission.ts'
 import { NO_BLOBS, readWithContents } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { blobsOfItem, itemToProto } from './message-to-proto.ts'
+import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 
 /**

@@ -27,7 +27,7 @@ import { type Attached, prepareAttachments } from './attachments.ts'
 import { findContents, missingBlob } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { deliveries } from './enums.ts'
-import { blobsOfItem, itemToProto } from './message-to-proto.ts'
+import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
 

@@ -259,7 +259,7 @@ function isPlace({ updateTime, sessionId }: Record<string, unknown>): boolean {
 async function firstWords(store: SessionStore, { workspace, sessionId }: SessionKey): Promise<Prompt | undefined> {
   const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: 'ascending', type: 'user' } as const
   const page = await store.listMessages(workspace, sessionId, query)
-  return page?.items.map(({ message }) => message).find(isTitleInput)?.prompt
+  return page?.items.map(({ message }) => message).find(isTitleInput)?.kind.value
 }
 
 function parseUpdateSession(request: UpdateSessionRequest): Description {

@@ -1,8 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { OutcomeSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { type Message, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
@@ -10,16 +10,16 @@ import { check, checkEnum } from '#shared/rpc/parse.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { importedSession } from '../domain/lifetime/imported-session.ts'
 import { bytesOf } from '../domain/message/size.ts'
-import { isSettled, type Message, type StoredMessage } from '../domain/message.ts'
 import { NO_TOKENS } from '../domain/session.ts'
+import { isSettled, type StoredMessage } from '../domain/message.ts'
 import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
 import { readMessages, type SameSession } from '../run/history/read-messages.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { writeStaged } from '../run/lifetime/staged.ts'
 import { checkedTime } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { checkTokens, costFromProto, importedMessage, type KeepContent } from './imported-messages.ts'
-import { checkReadable, readContent, toMessage } from './message-stream.ts'
+import { checkTokens, costFromProto, type KeepContent, prepareImported } from './imported-messages.ts'
+import { checkReadable, readContent } from './message-stream.ts'
 import {
   checkModel,
   checkRules,
@@ -64,7 +64,7 @@ export function transferHandlers(dependencies: SessionDependencies) {
       yield { item: { case: 'session', value: session } }
       for await (const stored of settled(store, workspace, sessionId, same)) {
         if (stored.seq > last) break
-        yield { item: { case: 'message', value: toMessage(stored) } }
+        yield { item: { case: 'message', value: stored.message } }
         if (withoutContent) continue
         for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
           yield { item: { case: 'content', value } }
@@ -119,9 +119,10 @@ async function* batches(messages: Uint8Array, keep: KeepContent): AsyncGenerator
   let batch: Message[] = []
   let size = 0
   let place = 0
-  for await (const given of decoded(messages)) {
-    const message = await importedMessage(given, `messages.${place++}`, keep)
-    if (message === undefined) continue
+  for await (const message of decoded(messages)) {
+    await prepareImported(message, `messages.${place++}`, keep)
+    // It was still running in the server that exported it.
+    if (!isSettled(message)) continue
     const bytes = bytesOf(message)
     if (bytes > LARGE) await ownTurn()
     if (batch.length === MOST_MESSAGES || (batch.length > 0 && size + bytes > MOST_BYTES)) {
@@ -135,7 +136,7 @@ async function* batches(messages: Uint8Array, keep: KeepContent): AsyncGenerator
   if (batch.length > 0) yield batch
 }
 
-async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
+async function* decoded(messages: Uint8Array): AsyncGenerator<Message> {
   const reader = new BinaryReader(messages)
   while (reader.pos < reader.len) {
     const bytes = reader.bytes()

@@ -4,13 +4,14 @@ import {
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { Agent } from '../domain/agent.ts'
 import { shownOf } from '../domain/compaction/shown.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
 import { generationRequest, textContent, turn } from '../domain/generation/generation.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
-import { blobsOf, type Message } from '../domain/message.ts'
+import { blobsOf } from '../domain/message.ts'
 import { CUT, type Failure, toFailure } from './failure.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
@@ -39,7 +40,7 @@ export async function generate(
   for (let attempt = 1; ; attempt++) {
     await run.slot.acquire(run.tenure.signal)
     if (attempt > 1) step.retried()
-    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, step)
+    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.messageId}-${attempt}` }, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()
     const { clock, random } = run

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { admission, assistant, newSession, W } from '#test/contract/session-store.support.ts'
+import { admission, MODEL, newSession, W } from '#test/contract/session-store.support.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -87,7 +87,7 @@ async function open(clock: Clock = systemClock) {
       listTools: async () => [],
     },
     inference: {
-      findModel: async () => ({ model: assistant('').model, contextLength: undefined }),
+      findModel: async () => ({ model: MODEL, contextLength: undefined }),
       async *generate({ signal }: { readonly signal: AbortSignal }) {
         begun.push('answer')
         yield await waits(undefined, signal)
@@ -249,7 +249,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
       }
       assert.equal(await outcome(), 'interrupted')
       const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' })
-      const ends = page?.items.map(({ message }) => [message.type, isSettled(message)])
+      const ends = page?.items.map(({ message }) => [message.kind.case, isSettled(message)])
       assert.deepEqual(ends, [
         ['user', true],
         ['assistant', true],

@@ -9,7 +9,7 @@ import {
   type Summary,
 } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage, CompactionMessage } from '../domain/message.ts'
+import type { MessageOf } from '../domain/message.ts'
 import type { KnownRequest, PermissionAnswer, PermissionReply } from '../domain/permission/permission.ts'
 import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
@@ -67,21 +67,21 @@ export class OwnedSession {
   }
 
   /** See `finishCompaction`. */
-  finishCompaction(running: CompactionMessage, summary: Summary): Promise<CompactionMessage> {
+  finishCompaction(running: MessageOf<'compaction'>, summary: Summary): Promise<MessageOf<'compaction'>> {
     return this.#revise(nothing, (revision) => finishCompaction(revision, running, summary))
   }
 
   /** See `failCompaction`. */
   failCompaction(
-    running: CompactionMessage,
+    running: MessageOf<'compaction'>,
     error: StructuredError,
     usage: CompactionUsage | undefined,
-  ): Promise<CompactionMessage> {
+  ): Promise<MessageOf<'compaction'>> {
     return this.#revise(nothing, (revision) => failCompaction(revision, running, error, usage))
   }
 
   /** See `recordStep`. */
-  recordStep(before: AssistantMessage | undefined, record: StepRecord): Promise<number> {
+  recordStep(before: MessageOf<'assistant'> | undefined, record: StepRecord): Promise<number> {
     return this.#revise(nothing, (revision) => recordStep(revision, before, record))
   }
 

@@ -108,7 +108,7 @@ async function runTool(
       location,
       sessionId: session.sessionId,
       // Some providers number their calls from the start in each answer.
-      callId: `${step.draft.message.id}/${callId}`,
+      callId: `${step.draft.message.messageId}/${callId}`,
       fence: tenure.lease.fence,
       name,
       input,

@@ -145,7 +145,7 @@ export class MongoBatch implements Transaction {
       case 'insert':
         return ['messages', insert(messageRecord(workspace, this.#sessionId, write))]
       case 'update':
-        return ['messages', update(write.message.id, messageUpdate(write.message))]
+        return ['messages', update(write.message.messageId, messageUpdate(write.message))]
       case 'event':
         return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
       case 'count':

@@ -84,7 +84,7 @@ function save(file: SqliteFile, session: NumberedKey, write: Exclude<Write, { ty
       saveMessage(file, number, messageRecords(workspace, sessionId, write))
       break
     case 'update':
-      if (write.own) updateRows(file, messages, messageUpdate(write.message), NAMED, workspace, write.message.id)
+      if (write.own) updateRows(file, messages, messageUpdate(write.message), NAMED, workspace, write.message.messageId)
       saveParts(file, partRecords(workspace, write))
       break
     case 'count':

@@ -1,6 +1,6 @@
 import type { CompactionStart } from '../compaction/compaction.ts'
 import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
-import type { StoredMessage } from '../message.ts'
+import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
 
@@ -89,11 +89,11 @@ function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle
 
 function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
   const { id } = item
-  const timeCreated = revision.now
-  revision.writes.push({ type: 'deliver', id, timeDelivered: timeCreated })
+  const head = { messageId: id, createTime: revision.now }
+  revision.writes.push({ type: 'deliver', id, timeDelivered: revision.now })
   switch (item.type) {
     case 'prompt': {
-      const message = { type: 'user', id, timeCreated, prompt: item.prompt } as const
+      const message = messageOf(head, 'user', item.prompt)
       const seq = revision.insert(message)
       revision.count(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
@@ -101,7 +101,7 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
     }
     case 'synthetic': {
       const { synthetic } = item
-      const message = { type: 'synthetic', id, timeCreated, synthetic } as const
+      const message = messageOf(head, 'synthetic', synthetic)
       const seq = revision.insert(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
       revision.event({ type: 'synthetic-added', messageId: id, synthetic })

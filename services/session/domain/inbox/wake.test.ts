@@ -4,6 +4,7 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
 import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
+import { messageOf } from '../message.ts'
 import { newSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
 import { type CutOff, endCutOff, endRun, giveBack, interruptRun } from '../run.ts'
@@ -67,7 +68,7 @@ test('a session due for steers leaves queued inputs where they are, until someth
   const rest = inbox(item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
   const second = revisionOf(steersOnly)
   assert.deepEqual(
-    promoteItems(second, rest, 'idle').messages.map(({ message }) => message.id),
+    promoteItems(second, rest, 'idle').messages.map(({ message }) => message.messageId),
     ['msg_3'],
   )
   assert.equal(second.state.due, false)
@@ -79,7 +80,7 @@ test('a session due for steers leaves queued inputs where they are, until someth
   ] as const) {
     const { messages } = promoteItems(other, left, 'idle')
     assert.deepEqual(
-      messages.map(({ message }) => message.id),
+      messages.map(({ message }) => message.messageId),
       entered,
     )
   }
@@ -101,7 +102,7 @@ test('no queued input enters while a steer waits, but a steer that a control ite
   for (const [items, entered] of cases) {
     const revision = revisionOf(woken(NOW))
     const { messages } = promoteItems(revision, inbox(...items), 'idle')
-    const ids = messages.map(({ message }) => message.id)
+    const ids = messages.map(({ message }) => message.messageId)
     assert.deepEqual([ids, revision.state.due], [entered, true], items.map((each) => each.item.delivery).join())
   }
 })
@@ -125,7 +126,7 @@ test('a resume is charged to its caller; a run that goes on, and ends by itself,
     assert.deepEqual([due, wake?.resume, lastAdmitter], [true, resumes, admitter])
     assert.deepEqual(wake?.resumer, resumes ? other : undefined)
     const { prompt } = admission('msg_1')
-    const messages = [{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }] as const
+    const messages = [messageOf({ messageId: 'msg_1', createTime: 0 }, 'user', prompt)]
     beginStep(revision, reads, { messages, bytes: 0, contextLength: undefined, limited: false, full: false })
     assert.deepEqual(
       [revision.state.running, revision.state.lastAdmitter],

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { type ForkOrigin, type Session, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
-import { isSettled, type Message, type StoredMessage } from '../message.ts'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { isSettled, type StoredMessage } from '../message.ts'
 import type { CreateSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
 import { NO_TOKENS } from '../session.ts'
@@ -59,5 +60,5 @@ export function forkedMessages(messages: readonly StoredMessage[], eventId: stri
   const prefix = eventId.replace(/^evt_/, 'msg_')
   return messages
     .filter(({ message }) => isSettled(message))
-    .map(({ seq, message }) => ({ ...message, id: `${prefix}_${seq}` }))
+    .map(({ seq, message }) => ({ ...message, messageId: `${prefix}_${seq}` }))
 }

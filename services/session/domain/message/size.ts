@@ -9,13 +9,20 @@ const MEMBER_BYTES = 16
 /** How many bytes JSON needs at most for one byte of a text. */
 const ESCAPE_BYTES = 6
 
+/** The name of a message's type, which is not part of it as JSON. Short, so that nobody hides much behind it. */
+const TYPE_NAME = /^portico\.[\w.]{1,60}$/
+
+function isTypeName(name: string, value: unknown): boolean {
+  return name === '$typeName' && typeof value === 'string' && TYPE_NAME.test(value)
+}
+
 /** The approximate size of a value in a message, in bytes. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value !== 'object' || value === null) return 0
   let bytes = 0
   for (const [name, member] of Object.entries(value)) {
-    bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
+    if (!isTypeName(name, member)) bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
   }
   return bytes
 }
@@ -27,14 +34,11 @@ export function fitsAsJson(value: unknown, bytes: number): boolean {
 
 /** How many bytes a value has as JSON; 0: undefined. */
 export function jsonBytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(moneyAsText(value)) ?? '')
+  return Buffer.byteLength(JSON.stringify(value, typeof value === 'object' ? asJson : undefined) ?? '')
 }
 
-/**
- * A message with its money as text, since JSON has no int64. A replacer for JSON.stringify would take twice as long.
- */
-export function moneyAsText<T>(message: T): T | (Omit<T, 'costNanos'> & { readonly costNanos: string }) {
-  if (typeof message !== 'object' || message === null) return message
-  const { costNanos } = message as { readonly costNanos?: unknown }
-  return typeof costNanos === 'bigint' ? { ...message, costNanos: costNanos.toString() } : message
+/** JSON has no names of types, and money is a text in it. */
+function asJson(name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  return isTypeName(name, value) ? undefined : value
 }

@@ -1,7 +1,7 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
 import { coveredBy } from '#services/session/domain/compaction/shown.ts'
 import { notKept } from '#services/session/domain/compaction/to-summarize.ts'
-import type { CompactionMessage } from '#services/session/domain/message.ts'
+import type { MessageOf } from '#services/session/domain/message.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
@@ -31,16 +31,18 @@ interface Shown {
  */
 export async function compact(
   run: RunContext,
-  running: CompactionMessage,
+  running: MessageOf<'compaction'>,
   { conversation, contextLength }: Shown,
   begun: Begun,
-): Promise<CompactionMessage> {
+): Promise<MessageOf<'compaction'>> {
   const { owned, tenure, logger, session } = run
-  const before = conversation.messages.filter(({ id }) => id !== running.id)
-  const { summary, turns } = coveredBy(before, !running.manual)
-  const covered = { summary, turns: notKept(turns, running.recent ?? '') }
+  const { messageId } = running
+  const { manual, recent = '' } = running.kind.value
+  const before = conversation.messages.filter((message) => message.messageId !== messageId)
+  const { summary, turns } = coveredBy(before, !manual)
+  const covered = { summary, turns: notKept(turns, recent) }
   try {
-    const receive = (delta: string) => send(run, running.id, delta, begun)
+    const receive = (delta: string) => send(run, messageId, delta, begun)
     const made = await inSpan('session.compaction', {}, () => summarize(run, covered, contextLength, receive))
     return await owned.finishCompaction(running, made)
   } catch (error) {

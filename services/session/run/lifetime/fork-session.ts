@@ -105,7 +105,7 @@ async function findBoundary(
   }
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
-  const origin = create(ForkOriginSchema, { sessionId, messageId: last.message.id, through: true })
+  const origin = create(ForkOriginSchema, { sessionId, messageId: last.message.messageId, through: true })
   return { origin, last: last.seq, incarnation }
 }
 

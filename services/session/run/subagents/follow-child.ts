@@ -1,7 +1,7 @@
+import type { Message, RunEnded } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
@@ -127,12 +127,12 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   const query = { type: 'idle', order: 'ascending', limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
   const page = await store.listMessages(workspace, sessionId, query)
   const ends = (page?.items ?? []).flatMap(({ seq, message }) =>
-    message.type === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message }] : [],
+    message.kind.case === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message.kind.value }] : [],
   )
   return ends.find(({ idle }) => isOver(idle)) ?? ends.at(-1)
 }
 
-function isOver({ outcome, goesOn = outcome === Outcome.INTERRUPTED }: IdleMessage): boolean {
+function isOver({ outcome, goesOn = outcome === Outcome.INTERRUPTED }: RunEnded): boolean {
   return !goesOn
 }
 
@@ -147,11 +147,12 @@ async function readEnd(run: RunContext, sessionId: string, promptId: string) {
   const steps = await store.listMessages(tenure.lease.workspace, sessionId, query)
   if (steps === undefined) return undefined
   const own = steps.items.filter(({ seq }) => seq > begin)
-  const texts = own.map(({ message }) => textOf(message as AssistantMessage))
+  const texts = own.map(({ message }) => textOf(message))
   return { outcome: idle.outcome, error: idle.error, answer: cut(texts.find(Boolean)) }
 }
 
-function textOf({ parts }: AssistantMessage): string {
+function textOf({ kind }: Message): string {
+  const parts = kind.case === 'assistant' ? kind.value.parts : []
   return parts
     .flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : []))
     .join('\n\n')
