@@ -1,3 +1,4 @@
+import { messageOf } from '#services/session/domain/message.ts'
 import assert from 'node:assert/strict'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import {
@@ -36,7 +37,7 @@ export function promotionCases(test: StoreTest): void {
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
     const { prompt } = admission('msg_1')
-    assert.deepEqual(plain(stored?.message), plain({ type: 'user', id: 'msg_1', prompt, timeCreated: clock.now() }))
+    assert.deepEqual(plain(stored?.message), plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', prompt)))
     assert.deepEqual(await store.lastAdmitter(lease), admitter)
   })
 

@@ -250,6 +250,6 @@ export function everyMessageJson(data: string): JsonObject[] {
     { ...head(10), type: 'model-switched', model, previous: { id: 'large', providerID: 'acme' } },
     { ...head(11), type: 'location-switched', ...here, previous: there },
     { ...head(12), type: 'location-switched', ...here },
-    { ...head(13), type: 'idle', outcome: Outcome.FAILED, error },
+    { ...head(13), type: 'idle', outcome: 'failed', error },
   ]
 }
