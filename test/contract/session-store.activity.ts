@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { messageOf, withChanges } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'

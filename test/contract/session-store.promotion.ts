@@ -1,6 +1,6 @@
-import { messageOf } from '#services/session/domain/message.ts'
 import assert from 'node:assert/strict'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { messageOf } from '#services/session/domain/message.ts'
 import {
   acquire,
   admission,
@@ -37,7 +37,10 @@ export function promotionCases(test: StoreTest): void {
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
     const { prompt } = admission('msg_1')
-    assert.deepEqual(plain(stored?.message), plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', prompt)))
+    assert.deepEqual(
+      plain(stored?.message),
+      plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', prompt)),
+    )
     assert.deepEqual(await store.lastAdmitter(lease), admitter)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ForkOriginSchema, PromptSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import { messageOf } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'

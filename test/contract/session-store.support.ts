@@ -19,7 +19,6 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
-import type { NewSession, Session } from '#services/session/domain/session.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'

@@ -105,7 +105,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a move is reported, and not made',
     file: 'services/session/domain/inbox/move-session.ts',
-    from: 'revision.set({ ...location })',
+    from: 'revision.set({ directory: location.directory, projectId: location.projectId, subpath: location.subpath })',
     to: '',
     does: [{ do: 'move', to: 'away', delivery: 'steer' }, hello],
     problem: /the session has location/,

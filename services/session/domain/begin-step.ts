@@ -1,5 +1,5 @@
-import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'

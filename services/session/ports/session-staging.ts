@@ -1,5 +1,5 @@
-import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '../domain/new-session.ts'
 
 /** A session that is being written and is not visible yet. */

@@ -3,8 +3,8 @@ import {
   Message_Role as Role,
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Agent } from '../domain/agent.ts'
 import { shownOf } from '../domain/compaction/shown.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'

@@ -1,6 +1,6 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { Agent, PinnedLocation, SubagentSummary, ToolDescription } from '../domain/agent.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'

@@ -1,5 +1,5 @@
-import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import {
   type SessionStaging,

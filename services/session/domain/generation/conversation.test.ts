@@ -72,13 +72,13 @@ test('a step follows a user, results of tools, and a step that was cut off', () 
 })
 
 test('the run ends after an answer, a failure, and a rejection without a message', () => {
-  assert.equal(outcome(user('a'), step()), 'succeeded')
+  assert.equal(outcome(user('a'), step()), Outcome.SUCCEEDED)
   const error = structuredError('provider.refused', 'no')
   assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: Outcome.FAILED, error })
-  assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
+  assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), Outcome.INTERRUPTED)
   assert.equal(outcome(user('a'), step({ parts: [call('permission.corrected')] })), 'step')
   const both = [call('permission.rejected'), call('permission.corrected')]
-  assert.equal(outcome(user('a'), step({ parts: both })), 'interrupted')
+  assert.equal(outcome(user('a'), step({ parts: both })), Outcome.INTERRUPTED)
 })
 
 test('a run that begins without an input goes on with what an ended one left', () => {
@@ -87,10 +87,10 @@ test('a run that begins without an input goes on with what an ended one left', (
   assert.equal(outcome(user('a'), aborted, idle), 'step')
   assert.equal(outcome(user('a'), step({ error }), idle), 'step')
   assert.equal(outcome(user('a'), step({ parts: [call('permission.rejected')] }), idle), 'step')
-  assert.equal(outcome(user('a'), step({ error }), idle, step({ error })), 'failed', 'it fails by what it does itself')
-  assert.equal(outcome(user('a'), step(), idle), 'succeeded')
-  assert.equal(outcome(idle), 'succeeded')
-  assert.equal(outcome(), 'succeeded')
+  assert.equal(outcome(user('a'), step({ error }), idle, step({ error })), Outcome.FAILED, 'it fails by what it does itself')
+  assert.equal(outcome(user('a'), step(), idle), Outcome.SUCCEEDED)
+  assert.equal(outcome(idle), Outcome.SUCCEEDED)
+  assert.equal(outcome(), Outcome.SUCCEEDED)
 })
 
 test('a step that failed before its tools at the end is left out: it is repeated', () => {

@@ -161,7 +161,7 @@ test('a run that was cut off ends as interrupted; what was woken before that is 
     const revision = revisionOf({ ...running, ...woken(at) })
     endCutOff(revision, cutOff)
     const { running: runs, outcome, leaseUntil } = revision.state
-    assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, 'interrupted', 0], title)
+    assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, Outcome.INTERRUPTED, 0], title)
     const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [write.data] : []))
     assert.deepEqual(reasons, [
       { type: 'execution-ended', outcome: Outcome.INTERRUPTED, error: undefined, reason: 'shutdown' },

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
-import { type ForkOrigin, type Session, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { type ForkOrigin, type Session, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { isSettled, type StoredMessage } from '../message.ts'
 import type { CreateSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
