@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -212,7 +212,7 @@ export function changeCases(test: StoreTest): void {
     const lease = await acquire(store, fixture.longMs)
     await expects(() => store.promote(lease, 'idle'), 'run')
     await expects(() => store.requestPermission(lease, request('per_1')), 'permission')
-    const once = { reply: 'once', message: '' } as const
+    const once = { reply: PermissionReply.ONCE, message: '' } as const
     await expects(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
     await expects(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
     await admit(store, 'queue', 'msg_2')

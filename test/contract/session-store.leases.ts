@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Lease } from '#services/session/ports/lease.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -33,7 +33,7 @@ const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise
   recordStep: (store, lease) => store.recordStep(lease, { message: assistant('msg_step'), events: [] }),
   requestPermission: (store, lease) => store.requestPermission(lease, request('per_new')),
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
-  closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
+  closePermission: (store, lease) => store.closePermission(lease, 'per_1', PermissionReply.REJECT),
   endRun: (store, lease) => store.endRun(lease, Outcome.SUCCEEDED),
   abandonRun: (store, lease) => store.abandonRun(lease, structuredError('internal', '')),
 }

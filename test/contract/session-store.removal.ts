@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
@@ -96,7 +96,7 @@ export function removalCases(test: StoreTest): void {
     const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
     await store.recordStep(lease, { message: step, events: [{ type: 'execution-started' }] })
     await store.requestPermission(lease, request('per_1'))
-    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'once', message: '' })
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' })
     await store.requestPermission(lease, request('per_2'))
     await admit(store, 'steer', 'msg_later')
     await store.createSession(W, newSession('ses_2'))

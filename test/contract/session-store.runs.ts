@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -233,7 +233,7 @@ export function runCases(test: StoreTest): void {
     const old = (await store.getMessage(W, 'ses_1', 'msg_old'))?.message
     assert.deepEqual(plain(old), plain(assistant('msg_old', { completeTime: 5, finish: 'stop' })))
     assert.deepEqual(await store.listPermissionRequests(W), [])
-    assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, 'reject')
+    assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, PermissionReply.REJECT)
   })
 
   test('settling twice writes nothing the second time', async (fixture) => {

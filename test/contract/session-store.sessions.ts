@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReply, PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
@@ -87,7 +87,10 @@ export function sessionCases(test: StoreTest): void {
     await assert.rejects(store.requestInterrupt(OTHER, 'ses_1'), missing)
     await assert.rejects(store.admitPrompt(OTHER, admission('msg_1')), missing)
     await assert.rejects(store.selectAgent(OTHER, 'ses_1', 'plan'), missing)
-    await assert.rejects(store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: 'once', message: '' }), missing)
+    await assert.rejects(
+      store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' }),
+      missing,
+    )
     await store.createSession(OTHER, newSession('ses_1', { title: 'theirs' }))
     assert.equal((await get(store)).title, 'mine')
     await store.admitPrompt(OTHER, admission('msg_1', { text: 'other' }))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { callsOf } from '#services/session/domain/message.ts'
-import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
 
@@ -22,7 +21,7 @@ export function settlementCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(lease, request('per_old', old))
-    await reply('per_old', 'reject', 'not now')
+    await reply('per_old', PermissionReply.REJECT, 'not now')
     const settled = toolPart('ran', 'error', { completeTime: 5 })
     const ended = assistant('msg_old', { parts: [settled], completeTime: 5, finish: 'tool-calls' })
     await store.recordStep(lease, { message: ended, events: [] })
@@ -33,12 +32,14 @@ export function settlementCases(test: StoreTest): void {
       if (id === 'none' || id === 'ran') continue
       const asked = id === 'earlier' ? {} : { fence }
       await store.requestPermission(lease, request(`per_${id}`, { callId: id, ...asked }))
-      if (id !== 'waits' && id !== 'refused' && id !== 'late') await reply(`per_${id}`, id === 'always' ? id : 'once')
+      if (id !== 'waits' && id !== 'refused' && id !== 'late') {
+        await reply(`per_${id}`, id === 'always' ? PermissionReply.ALWAYS : PermissionReply.ONCE)
+      }
     }
     await store.requestPermission(lease, request('per_second_2', { callId: 'second', fence }))
-    await store.closePermission(lease, 'per_late', 'reject', UNANSWERED.message)
-    await store.closePermission(lease, 'per_second_2', 'reject', 'not that')
-    await store.closePermission(lease, 'per_refused', 'reject', '')
+    await store.closePermission(lease, 'per_late', PermissionReply.REJECT, UNANSWERED.message)
+    await store.closePermission(lease, 'per_second_2', PermissionReply.REJECT, 'not that')
+    await store.closePermission(lease, 'per_refused', PermissionReply.REJECT, '')
     await store.releaseLease(lease)
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)
@@ -68,7 +69,7 @@ export function settlementCases(test: StoreTest): void {
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
     await admit(store, 'steer', 'msg_before')
-    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
     await admit(store, 'queue', 'msg_after')
     await store.releaseLease(lease)
     const next = await acquire(store, longMs, 'own_2')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
 import { admitPrompt } from './inbox/inputs.ts'
@@ -63,7 +63,7 @@ test('an interrupt, a permission request and the end of a run are reported as su
     ['permission'],
   )
   assert.deepEqual(
-    changedBy(leased, (revision) => closeRequest(revision, 'per_1', 'once')),
+    changedBy(leased, (revision) => closeRequest(revision, 'per_1', PermissionReply.ONCE)),
     ['permission'],
   )
   assert.deepEqual(

@@ -3,6 +3,7 @@ import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
   ForkOrigin,
   Outcome,
+  PermissionReply,
   PermissionRequest,
   PermissionRuleset,
   Session,
@@ -12,7 +13,6 @@ import type {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
-import type { PermissionReply } from './permission/permission.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

@@ -5,6 +5,7 @@ import {
   AssistantTool_State as State,
   type StructuredError,
 } from '#gen/portico/session/v1/message_pb.js'
+import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
@@ -75,7 +76,7 @@ export function settleAborted(
     for (const data of events) revision.event(withTotals(data, revision.state), partBehind(settled, data))
   }
   for (const { request, answer } of requests) {
-    if (answer === undefined) closeRequest(revision, request.requestId, 'reject')
+    if (answer === undefined) closeRequest(revision, request.requestId, PermissionReply.REJECT)
   }
   const parts = keep ? [] : steps.flatMap(({ kind }) => kind.value.parts)
   return { kept, abandoned: callsOf(parts).flatMap((call) => delegationOf(call) ?? []) }

@@ -1,16 +1,9 @@
-import { Delivery, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
 /** When an input enters the conversation. */
 export const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })
-
-/** What is replied to a permission request. */
-export const replies = enumTable({
-  once: PermissionReply.ONCE,
-  always: PermissionReply.ALWAYS,
-  reject: PermissionReply.REJECT,
-})
 
 /** Order of a list. */
 export const orders = enumTable({ ascending: Order.ASCENDING, descending: Order.DESCENDING })

@@ -19,7 +19,7 @@ import type {
 } from '../domain/event.ts'
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
-import { deliveries, replies } from './enums.ts'
+import { deliveries } from './enums.ts'
 import { itemToProto } from './inbox-items.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -88,7 +88,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'permission-asked':
       return { case: 'permissionAsked', value: { request: data.request } }
     case 'permission-replied':
-      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: replies.toProto(data.reply) } }
+      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: data.reply } }
     case 'session-renamed':
     case 'session-metadata-updated':
     case 'session-permissions-updated':

@@ -103,7 +103,7 @@ forEachTransport((name, connect) => {
       assert.equal((await refusalOf(client.replyPermissionRequest(request, service.as()))).reason, unknown)
     }
     await client.replyPermissionRequest({ ...below, reply: PermissionReply.ONCE }, service.as())
-    assert.equal((await store.readPermissionAnswer(own, 'per_below'))?.reply, 'once')
+    assert.equal((await store.readPermissionAnswer(own, 'per_below'))?.reply, PermissionReply.ONCE)
     assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
   })
 
@@ -152,7 +152,7 @@ forEachTransport((name, connect) => {
     const { client, store } = service
     const once = { sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }
     await client.replyPermissionRequest(once, service.as())
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'once', message: '' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.ONCE, message: '' })
     const again = await refusalOf(client.replyPermissionRequest(once, service.as()))
     assert.deepEqual(
       [again.code, again.reason, again.metadata.request_id],
@@ -173,8 +173,11 @@ forEachTransport((name, connect) => {
       { sessionId, requestId: 'per_1', reply, message: 'use git' },
       service.as(),
     )
-    assert.deepEqual(await service.store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'use git' })
-    assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, 'reject')
+    assert.deepEqual(await service.store.readPermissionAnswer(lease, 'per_1'), {
+      reply: PermissionReply.REJECT,
+      message: 'use git',
+    })
+    assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, PermissionReply.REJECT)
   })
 
   test(`outsiders, expired requests and bad answers are refused (${name})`, async () => {

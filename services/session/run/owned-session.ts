@@ -1,5 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { Outcome, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { Outcome, PermissionReply, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { MessageOf } from '../domain/message.ts'
-import type { KnownRequest, PermissionAnswer, PermissionReply } from '../domain/permission/permission.ts'
+import type { KnownRequest, PermissionAnswer } from '../domain/permission/permission.ts'
 import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'

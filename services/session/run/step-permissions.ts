@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReply, type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Places } from '#shared/places.ts'
 import type { PermissionNeed } from '../domain/agent.ts'
 import type { PermissionAnswer } from '../domain/permission/permission.ts'
@@ -120,7 +120,7 @@ export class StepPermissions {
         if (!waiting.has(id)) return this.#inTurn(either, () => owned.permissionAnswer(id))
         if (!isSaved(approvals)) return undefined
         return this.#inTurn(either, async () => {
-          await owned.closePermission(id, 'always')
+          await owned.closePermission(id, PermissionReply.ALWAYS)
           return owned.permissionAnswer(id)
         })
       })
@@ -131,7 +131,9 @@ export class StepPermissions {
     }
     // An answer that arrived at the last moment counts.
     return this.#inTurn(signal, async () =>
-      (await owned.closePermission(id, 'reject', UNANSWERED.message)) ? undefined : owned.permissionAnswer(id),
+      (await owned.closePermission(id, PermissionReply.REJECT, UNANSWERED.message))
+        ? undefined
+        : owned.permissionAnswer(id),
     )
   }
 

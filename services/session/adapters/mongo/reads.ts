@@ -155,7 +155,7 @@ export class MongoReads implements SessionReads {
     const waiting = await this.#unanswered<RequestRecord>({})
     const first = found[0]?.seq
     if (first === undefined) return { unfinished, requests: toKnownRequests(waiting) }
-    const answered = { ...this.#own(first), reply: { $type: 'string' } } as const
+    const answered = { ...this.#own(first), reply: { $gt: 0 } } as const
     const requests = await this.#collections.requests.find<RequestRecord>(answered, this.#options).toArray()
     return { unfinished, requests: toKnownRequests([...requests, ...waiting]) }
   }

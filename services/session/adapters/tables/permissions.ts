@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { create, fromJsonString, toJsonString } from '@bufbuild/protobuf'
 import { type PermissionRule, PermissionRule_Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type PermissionReply,
   type PermissionRequest,
   PermissionRequestSchema,
   type SavedApproval,
   SavedApprovalSchema,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { KnownRequest, PermissionReply } from '#services/session/domain/permission/permission.ts'
+import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 
@@ -21,7 +22,7 @@ export const requests = defineTable({
     id: text(),
     sessionId: text(),
     seq: integer(),
-    reply: optional(text<PermissionReply>()),
+    reply: optional(integer<PermissionReply>()),
     message: text(),
     timeCreated: integer(),
     timeExpires: integer(),
@@ -44,7 +45,7 @@ export const requests = defineTable({
       {
         name: 'requestsAnswered',
         key: { workspace: 1, sessionId: 1, seq: 1 },
-        ...only({ reply: { $type: 'string' } }),
+        ...only({ reply: { $gt: 0 } }),
       },
     ],
   },
