@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -46,19 +47,19 @@ async function costs(path: string): Promise<[string, number][]> {
   const begun = performance.now()
   await using store = await openSqliteSessionStore({ path, clock: systemClock })
   const opened = performance.now()
-  const page = async (order: 'ascending' | 'descending', seq?: number): Promise<number> => {
+  const page = async (order: Order, seq?: number): Promise<number> => {
     const began = performance.now()
     const anchor = seq === undefined ? {} : { anchor: { seq, direction: 'next' as const } }
     const found = await store.listMessages(W, 'ses_1', { limit: 50, order, ...anchor })
     if (found?.items.length !== 50) throw new Error('A page is short')
     return performance.now() - began
   }
-  await page('descending')
+  await page(Order.DESCENDING)
   return [
     ['open', opened - begun],
-    ['newest 50 messages', await page('descending')],
-    ['oldest 50 messages', await page('ascending')],
-    ['50 messages from the middle', await page('ascending', 50)],
+    ['newest 50 messages', await page(Order.DESCENDING)],
+    ['oldest 50 messages', await page(Order.ASCENDING)],
+    ['50 messages from the middle', await page(Order.ASCENDING, 50)],
   ]
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { blobIn, blobsOf, messageOf } from '#services/session/domain/message.ts'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkSession } from '#services/session/run/lifetime/fork-session.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -97,7 +98,7 @@ export async function race(fixture: BlobFixture): Promise<void> {
 
 /** Everything that the messages and the inbox of a session refer to exists. */
 async function checkContents({ store, sessions }: BlobFixture, sessionId: string): Promise<void> {
-  const page = await sessions.listMessages(W, sessionId, { limit: 10, order: 'ascending' })
+  const page = await sessions.listMessages(W, sessionId, { limit: 10, order: Order.ASCENDING })
   if (page === undefined) return
   const said = page.items.map(({ message }) => message)
   const waiting = await sessions.inspect(

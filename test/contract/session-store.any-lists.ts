@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { admission, get, listed, newSession, type StoreFixture, type StoreTest, W } from './session-store.support.ts'
 
@@ -18,7 +19,7 @@ export function anyListCases(test: StoreTest): void {
     const one = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
     const project = fc.record({ projectId: one(...PROJECTS), subpath: one(...SUBPATHS) })
     const queries = fc.record({
-      order: fc.constantFrom('ascending' as const, 'descending' as const),
+      order: fc.constantFrom(Order.ASCENDING, Order.DESCENDING),
       limit: fc.constantFrom(1, 7, 50),
 
       directory: one(...DIRECTORIES),
@@ -49,7 +50,7 @@ export function anyListCases(test: StoreTest): void {
   test('pages that are read while sessions are prompted show each that is not, and none twice', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 60)
-    for (const order of ['ascending', 'descending'] as const) {
+    for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {
       for (const search of [undefined, 'lexer', 'er of the']) {
         const until = clock.now()
         const seen: string[] = []
@@ -60,7 +61,7 @@ export function anyListCases(test: StoreTest): void {
             order,
             limit: 7,
             ...(search !== undefined && { search }),
-            ...(order === 'ascending' && { until }),
+            ...(order === Order.ASCENDING && { until }),
             ...(after && { after }),
           })
           if (page.length === 0) break
@@ -74,12 +75,12 @@ export function anyListCases(test: StoreTest): void {
             await store.admitPrompt(W, admission(id, { sessionId, wake: false }))
           }
         }
-        assert.equal(new Set(seen).size, seen.length, `none twice, ${order}, ${search}`)
+        assert.equal(new Set(seen).size, seen.length, `none twice, ${Order[order]}, ${search}`)
         const quiet = ids(inModel(all, { search })).filter((id) => !prompted.has(id))
         assert.deepEqual(
           quiet.filter((id) => !seen.includes(id)),
           [],
-          `none skipped, ${order}, ${search}`,
+          `none skipped, ${Order[order]}, ${search}`,
         )
       }
     }
@@ -88,7 +89,7 @@ export function anyListCases(test: StoreTest): void {
   test('a search shows each session that stays where it is, and none twice, while others move, change and go', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 600)
-    for (const order of ['ascending', 'descending'] as const) {
+    for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {
       const until = clock.now()
       const changed = new Set<string>()
       const found: string[] = []
@@ -105,12 +106,12 @@ export function anyListCases(test: StoreTest): void {
         }
       }
       assert.ok(turns > 3, `${turns} turns`)
-      assert.equal(new Set(found).size, found.length, `none twice, ${order}`)
+      assert.equal(new Set(found).size, found.length, `none twice, ${Order[order]}`)
       const quiet = inModel(await present(store, all), { order, search: 'er', until })
       assert.deepEqual(
         found.filter((id) => !changed.has(id)),
         ids(quiet).filter((id) => !changed.has(id)),
-        order,
+        Order[order],
       )
     }
   })
@@ -158,7 +159,7 @@ export function inModel(
       (until === undefined || session.updateTime <= until),
   )
   const sorted = found.sort((a, b) => a.updateTime - b.updateTime || (a.sessionId < b.sessionId ? -1 : 1))
-  return order === 'descending' ? sorted.reverse() : sorted
+  return order === Order.DESCENDING ? sorted.reverse() : sorted
 }
 
 function ids(sessions: readonly Session[]): string[] {

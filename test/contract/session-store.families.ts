@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -38,7 +39,7 @@ export function familyCases(test: StoreTest): void {
     await store.commitStaged(staged, fromStaged('ses_1'))
     const removed = store.removeSession(W, 'ses_1').then(() => finishRemovals(store))
     for (let there = true; there; ) {
-      const page = await store.listMessages(W, 'ses_1', { limit: 300, order: 'ascending' })
+      const page = await store.listMessages(W, 'ses_1', { limit: 300, order: Order.ASCENDING })
       const last = await store.getMessage(W, 'ses_1', 'msg_299')
       if (page !== undefined) assert.deepEqual(plain(page.items.map(({ message }) => message)), plain(said))
       if (last !== undefined) assert.deepEqual(plain(last.message), plain(said.at(-1)))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
@@ -65,7 +66,7 @@ export function removalCases(test: StoreTest): void {
     await store.removeSession(W, 'ses_1')
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}), [])
-    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
     assert.deepEqual(await store.listPermissionRequests(W), [])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [])
@@ -276,7 +277,7 @@ export function removalCases(test: StoreTest): void {
     }
     await fixture.store.createSession(W, newSession('ses_sound', { title: 'The sound one' }))
     const { store } = fixture
-    const page = { limit: 50, order: 'ascending' } as const
+    const page = { limit: 50, order: Order.ASCENDING } as const
     for (const query of [page, { ...page, search: 'h' }, { ...page, search: 'the' }]) {
       const found = (await Array.fromAsync(store.listSessions(W, query))).flat()
       assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PermissionReply, PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
@@ -81,7 +82,7 @@ export function sessionCases(test: StoreTest): void {
     await store.admitPrompt(W, admission('msg_1'))
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}, OTHER), [])
-    assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
     await assert.rejects(store.isBusy(OTHER, 'ses_1'), missing)
     await assert.rejects(store.requestInterrupt(OTHER, 'ses_1'), missing)

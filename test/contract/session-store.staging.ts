@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import { messageOf } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
@@ -43,7 +44,7 @@ export function stagingCases(test: StoreTest): void {
     await store.appendStaged(staged, [])
     await store.appendStaged(staged, [said('msg_2')])
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
-    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
     await assert.rejects(store.admitPrompt(W, admission('msg_3')), refusal('SESSION_NOT_FOUND'))
     await assert.rejects(store.removeSession(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
@@ -114,7 +115,7 @@ export function stagingCases(test: StoreTest): void {
     store,
   }) => {
     const incarnation = async (): Promise<string> =>
-      (await store.listMessages(W, 'ses_1', { limit: 1, order: 'ascending' }))?.incarnation ?? ''
+      (await store.listMessages(W, 'ses_1', { limit: 1, order: Order.ASCENDING }))?.incarnation ?? ''
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_old'))
     const source = { sessionId: 'ses_1', incarnation: await incarnation() }

@@ -17,6 +17,7 @@ import {
   SessionSchema,
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
@@ -189,7 +190,7 @@ export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session
 /** What a list contains, ascending and at most 50 unless the query says otherwise. */
 export async function listed(store: UseCases, query: Partial<SessionQuery>, workspace = W): Promise<Session[]> {
   const sessions: Session[] = []
-  const batches = store.listSessions(workspace, { limit: 50, order: 'ascending', ...query })
+  const batches = store.listSessions(workspace, { limit: 50, order: Order.ASCENDING, ...query })
   for await (const batch of batches) {
     for (const session of batch) {
       assert.ok(!('unreadable' in session))
@@ -201,7 +202,7 @@ export async function listed(store: UseCases, query: Partial<SessionQuery>, work
 
 /** All messages of a session, in order. */
 export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<readonly StoredMessage[]> {
-  const page = await store.listMessages(W, sessionId, { limit: 1_000, order: 'ascending' })
+  const page = await store.listMessages(W, sessionId, { limit: 1_000, order: Order.ASCENDING })
   assert.ok(page)
   return page.items
 }

@@ -1,5 +1,6 @@
 import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRequest, SavedApproval, Session } from '#gen/portico/session/v1/session_pb.js'
+import type { ListSessionsRequest, Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '../domain/message.ts'
 import type { CountedActivity } from '../domain/stats/stats.ts'
 
@@ -19,14 +20,10 @@ export interface MessagePage extends Page<StoredMessage> {
  * Filters are exact, but for `search`: part of the title, letter case ignored as Unicode has it (`foldCase`), `%` and
  * `_` nothing special.
  */
-export interface SessionQuery {
+export interface SessionQuery
+  extends Readonly<Pick<ListSessionsRequest, 'search' | 'directory' | 'projectId' | 'subpath'>> {
   readonly limit: number
-  readonly order: 'ascending' | 'descending'
-  readonly search?: string
-  readonly directory?: string
-  readonly projectId?: string
-  /** Only together with `projectId`. */
-  readonly subpath?: string
+  readonly order: Order
   /** Null: root sessions only. */
   readonly parentId?: string | null
   /** Only sessions whose last activity was then or earlier. */
@@ -61,7 +58,7 @@ export interface MessageQuery {
    * message and each part counts `RECORD_BYTES` more than it holds.
    */
   readonly bytes?: number
-  readonly order: 'ascending' | 'descending'
+  readonly order: Order
   readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
 }
 

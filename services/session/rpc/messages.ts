@@ -3,6 +3,7 @@ import { type Message, MessageSchema } from '#gen/portico/session/v1/message_pb.
 import {
   type ListMessagesRequest,
   ListMessagesRequestSchema,
+  Order,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { isObject } from '#shared/json.ts'
@@ -100,7 +101,7 @@ export function messageHandlers(dependencies: SessionDependencies) {
       const { workspaceId: workspace } = principalOf(context)
       const same: SameSession = {}
       const { before, last } = await findContext(dependencies, { workspace, sessionId }, same)
-      for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { beyond: before, same })) {
+      for await (const stored of readMessages(store, workspace, sessionId, Order.ASCENDING, { beyond: before, same })) {
         if (stored.seq > last) break
         yield { item: { case: 'message', value: stored.message } }
         for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
@@ -134,7 +135,7 @@ function parseQuery({ order, type }: ListMessagesRequest): Query {
 function isQuery(value: unknown): value is Query {
   if (!isObject(value)) return false
   const { order, type } = value
-  return (order === 'ascending' || order === 'descending') && (type === undefined || typeof type === 'string')
+  return (order === Order.ASCENDING || order === Order.DESCENDING) && (type === undefined || typeof type === 'string')
 }
 
 function isSeq({ seq }: Record<string, unknown>): boolean {
@@ -144,7 +145,7 @@ function isSeq({ seq }: Record<string, unknown>): boolean {
 /** The place before the first message of the context, and that of the last one. */
 async function findContext(stores: Stores, key: SessionKey, same: SameSession) {
   let last = 0
-  for await (const stored of readMessages(stores.store, key.workspace, key.sessionId, 'descending', { same })) {
+  for await (const stored of readMessages(stores.store, key.workspace, key.sessionId, Order.DESCENDING, { same })) {
     last ||= stored.seq
     await checkReadable(stores, key, stored)
     if (isSummary(stored.message)) return { before: stored.seq - 1, last }

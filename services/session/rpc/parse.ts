@@ -1,10 +1,9 @@
 import { type ModelRef, PermissionRule_EffectSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type PermissionRuleset, PermissionRulesetSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
-import { CreateSessionRequestSchema, Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { CreateSessionRequestSchema, Order, OrderSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { check, checkEnum, idParser, parseText } from '#shared/rpc/parse.ts'
-import { orders } from './enums.ts'
 
 const { most: MAX_METADATA_BYTES } = limitOf(SessionSchema.field.metadata)
 const { most: MAX_TITLE_LENGTH } = limitOf(SessionSchema.field.title)
@@ -64,8 +63,7 @@ export function checkRules({ rules }: PermissionRuleset): void {
 }
 
 /** The order of a list: newest first unless the request says otherwise. */
-export function parseOrder(order: Order = Order.DESCENDING): 'ascending' | 'descending' {
-  const known = orders.fromProto(order)
-  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  return known
+export function parseOrder(order: Order = Order.DESCENDING): Order {
+  checkEnum(OrderSchema, order, 'order')
+  return order
 }

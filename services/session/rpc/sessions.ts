@@ -10,6 +10,7 @@ import {
   type CreateSessionRequest,
   type ListSessionsRequest,
   ListSessionsRequestSchema,
+  Order,
   type SessionService,
   type UpdateSessionRequest,
 } from '#gen/portico/session/v1/session_service_pb.js'
@@ -117,7 +118,7 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       let filter = continued?.query ?? parseFilter({ ...request, pageSize: limit })
       const until = clock.now()
       let page = await readPage(store, workspaceId, { ...filter, limit }, continued?.anchor)
-      if (continued === undefined && filter.order === 'ascending' && page.more) {
+      if (continued === undefined && filter.order === Order.ASCENDING && page.more) {
         filter = { ...filter, until }
         await pause(SETTLE_MS, context.signal)
         page = await readPage(store, workspaceId, { ...filter, limit }, undefined)
@@ -211,7 +212,7 @@ async function readPage(
   anchor: (Place & { readonly direction: Direction }) | undefined,
 ): Promise<Page<Listed>> {
   const backward = anchor?.direction === 'previous'
-  const reading = (order === 'ascending') === backward ? 'descending' : 'ascending'
+  const reading = (order === Order.ASCENDING) === backward ? Order.DESCENDING : Order.ASCENDING
   const after = anchor && { after: { updateTime: anchor.updateTime, sessionId: anchor.sessionId } }
   const found: Listed[] = []
   // One more than the page has shows that there is another page.
@@ -241,7 +242,7 @@ function parseFilter(request: ListSessionsRequest): Filter {
 }
 
 function isFilter(value: unknown): value is Filter {
-  if (!isObject(value) || (value.order !== 'ascending' && value.order !== 'descending')) return false
+  if (!isObject(value) || (value.order !== Order.ASCENDING && value.order !== Order.DESCENDING)) return false
   const { order: _, parentId = null, until = 0, ...texts } = value
   const known = ['search', 'directory', 'projectId', 'subpath']
   return (
@@ -257,7 +258,7 @@ function isPlace({ updateTime, sessionId }: Record<string, unknown>): boolean {
 
 /** The first input that a title can be found from. */
 async function firstWords(store: SessionStore, { workspace, sessionId }: SessionKey): Promise<Prompt | undefined> {
-  const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: 'ascending', type: 'user' } as const
+  const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: Order.ASCENDING, type: 'user' } as const
   const page = await store.listMessages(workspace, sessionId, query)
   return page?.items.map(({ message }) => message).find(isTitleInput)?.kind.value
 }

@@ -3,7 +3,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Message, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { OutcomeSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
-import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, checkEnum } from '#shared/rpc/parse.ts'
@@ -99,7 +99,7 @@ async function* settled(
   sessionId: string,
   same: SameSession,
 ): AsyncGenerator<StoredMessage> {
-  for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { same })) {
+  for await (const stored of readMessages(store, workspace, sessionId, Order.ASCENDING, { same })) {
     if (isSettled(stored.message)) yield stored
   }
 }

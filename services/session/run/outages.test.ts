@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
@@ -249,7 +250,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
         await (await own()).drained
       }
       assert.equal(await outcome(), Outcome.INTERRUPTED)
-      const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' })
+      const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING })
       const ends = page?.items.map(({ message }) => [message.kind.case, isSettled(message)])
       assert.deepEqual(ends, [
         ['user', true],

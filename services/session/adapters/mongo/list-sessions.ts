@@ -1,5 +1,6 @@
 import type { Document, Filter } from 'mongodb'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
@@ -37,7 +38,7 @@ class List {
   constructor({ sessions }: Collections, workspace: string, query: SessionQuery) {
     this.#sessions = sessions
     this.#query = query
-    this.#direction = query.order === 'ascending' ? 1 : -1
+    this.#direction = query.order === Order.ASCENDING ? 1 : -1
     const [hint, names] = indexOf(query)
     this.#hint = hint
     this.#indexed = { workspace, ...Object.fromEntries(names.map((name) => [name, query[name]])) }
@@ -142,9 +143,9 @@ function timesOf({ order, until, after }: Omit<SessionQuery, 'after'> & { readon
   readonly $gte?: number
   readonly $lte?: number
 } {
-  const most = order === 'descending' ? (after?.updateTime ?? until) : until
+  const most = order === Order.DESCENDING ? (after?.updateTime ?? until) : until
   return {
-    ...(order === 'ascending' && after !== undefined ? { $gte: after.updateTime } : {}),
+    ...(order === Order.ASCENDING && after !== undefined ? { $gte: after.updateTime } : {}),
     ...(most === undefined ? { $exists: true } : { $lte: most }),
   }
 }
@@ -154,6 +155,6 @@ function afterOf(query: SessionQuery): Document {
   const times = { updateTime: timesOf(query) }
   if (query.after === undefined) return times
   const { updateTime, sessionId } = query.after
-  const beyond = query.order === 'ascending' ? '$gt' : '$lt'
+  const beyond = query.order === Order.ASCENDING ? '$gt' : '$lt'
   return { ...times, $or: [{ updateTime: { [beyond]: updateTime } }, { sessionId: { [beyond]: sessionId } }] }
 }

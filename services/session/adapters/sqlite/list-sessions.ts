@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { columnList, selectAll } from '#shared/stores/sqlite-table.ts'
@@ -74,7 +75,7 @@ function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range:
     const condition = all([where, range, plan.rest])
     return { ...condition, sql: `SELECT ${columns} FROM sessions INDEXED BY ${index} WHERE ${condition.sql}` }
   })
-  const direction = query.order === 'ascending' ? 'ASC' : 'DESC'
+  const direction = query.order === Order.ASCENDING ? 'ASC' : 'DESC'
   const sql = parts.map((part) => part.sql).join(' UNION ALL ')
   const order = `ORDER BY updateTime ${direction}, sessionId ${direction}`
   return { sql: `${sql} ${order}`, values: parts.flatMap(({ values }) => values) }

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery } from '#services/session/ports/session-lists.ts'
 
 /** A condition of SQL and its values. */
@@ -83,12 +84,12 @@ export function between(
   after: Place | undefined,
   to: Place | undefined,
 ): Condition | undefined {
-  const [beyond, within] = order === 'ascending' ? ['>', '<='] : ['<', '>=']
+  const [beyond, within] = order === Order.ASCENDING ? ['>', '<='] : ['<', '>=']
   const conditions: Condition[] = []
   if (after !== undefined) conditions.push(placed(beyond, after))
   if (to !== undefined) conditions.push(placed(within, to))
   // A second bound on the same side would only keep the index from being entered at the first one.
-  const bounded = (order === 'ascending' ? to : after) !== undefined
+  const bounded = (order === Order.ASCENDING ? to : after) !== undefined
   if (until !== undefined && !bounded) conditions.push({ sql: 'updateTime <= ?', values: [until] })
   return conditions.length === 0 ? undefined : all(conditions)
 }

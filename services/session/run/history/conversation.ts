@@ -1,4 +1,5 @@
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { bytesOf } from '#services/session/domain/message/size.ts'
 import { isInput, isSummary, type StoredMessage } from '#services/session/domain/message.ts'
 import { cameToNothing } from '#services/session/domain/next-action.ts'
@@ -85,7 +86,7 @@ export async function readConversation(
   let bytes = 0
   let behind: number | undefined
   try {
-    for await (const { seq, message } of readMessages(store, workspace, sessionId, 'descending')) {
+    for await (const { seq, message } of readMessages(store, workspace, sessionId, Order.DESCENDING)) {
       lastSeq = Math.max(lastSeq, seq)
       if (behind === undefined) bytes += sizeOf(message)
       if (isTooLarge({ bytes })) break

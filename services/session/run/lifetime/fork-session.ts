@@ -5,6 +5,7 @@ import {
   PermissionRulesetSchema,
   type Session,
 } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -94,7 +95,7 @@ async function findBoundary(
   fork: Fork,
 ): Promise<{ readonly origin: ForkOrigin; readonly last: number; readonly incarnation: string }> {
   const { workspace, sessionId, before } = fork
-  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: 'descending' })
+  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: Order.DESCENDING })
   if (page === undefined) throw sessionNotFound(sessionId)
   const { incarnation } = page
   if (before !== undefined) {
@@ -142,7 +143,7 @@ async function readPage(
   limit: number,
 ): Promise<MessagePage> {
   const anchor = { seq, direction: 'next' } as const
-  const query = { limit, bytes: PAGE_BYTES, order: 'ascending', anchor } as const
+  const query = { limit, bytes: PAGE_BYTES, order: Order.ASCENDING, anchor } as const
   const page = await store.listMessages(fork.workspace, fork.sessionId, query)
   if (page === undefined || page.incarnation !== source?.incarnation) throw sessionNotFound(fork.sessionId)
   return page

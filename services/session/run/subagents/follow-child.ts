@@ -1,5 +1,6 @@
 import type { Message, RunEnded } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
@@ -124,7 +125,7 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   const prompt = await store.getMessage(workspace, sessionId, promptId)
   if (prompt === undefined) return undefined
   const anchor = { seq: prompt.seq, direction: 'next' } as const
-  const query = { type: 'idle', order: 'ascending', limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
+  const query = { type: 'idle', order: Order.ASCENDING, limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
   const page = await store.listMessages(workspace, sessionId, query)
   const ends = (page?.items ?? []).flatMap(({ seq, message }) =>
     message.kind.case === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message.kind.value }] : [],
@@ -143,7 +144,7 @@ async function readEnd(run: RunContext, sessionId: string, promptId: string) {
   if (found === undefined) return undefined
   const { begin, end, idle } = found
   const anchor = { seq: end, direction: 'next' } as const
-  const query = { type: 'assistant', order: 'descending', limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
+  const query = { type: 'assistant', order: Order.DESCENDING, limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
   const steps = await store.listMessages(tenure.lease.workspace, sessionId, query)
   if (steps === undefined) return undefined
   const own = steps.items.filter(({ seq }) => seq > begin)
