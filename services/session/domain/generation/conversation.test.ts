@@ -87,7 +87,11 @@ test('a run that begins without an input goes on with what an ended one left', (
   assert.equal(outcome(user('a'), aborted, idle), 'step')
   assert.equal(outcome(user('a'), step({ error }), idle), 'step')
   assert.equal(outcome(user('a'), step({ parts: [call('permission.rejected')] }), idle), 'step')
-  assert.equal(outcome(user('a'), step({ error }), idle, step({ error })), Outcome.FAILED, 'it fails by what it does itself')
+  assert.equal(
+    outcome(user('a'), step({ error }), idle, step({ error })),
+    Outcome.FAILED,
+    'it fails by what it does itself',
+  )
   assert.equal(outcome(user('a'), step(), idle), Outcome.SUCCEEDED)
   assert.equal(outcome(idle), Outcome.SUCCEEDED)
   assert.equal(outcome(), Outcome.SUCCEEDED)

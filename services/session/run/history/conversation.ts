@@ -1,7 +1,7 @@
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
-import { bytesOf } from '#services/session/domain/message/size.ts'
 import { isInput, isSummary, type StoredMessage } from '#services/session/domain/message.ts'
+import { bytesOf } from '#services/session/domain/message-size.ts'
 import { cameToNothing } from '#services/session/domain/next-action.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
