@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PartRef_Kind,
@@ -40,7 +39,7 @@ export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent
   const place = 'seq' in event ? { seq: BigInt(event.seq), position } : {}
   return create(SessionEventSchema, {
     eventId: id,
-    createTime: timestampFromMs(timeCreated),
+    createTime: timeCreated,
     sessionId,
     directory,
     ...place,

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { InboxItem } from '../domain/inbox.ts'
@@ -15,7 +14,7 @@ export function itemToProto(item: InboxItem, blobs: BlobContents): ItemInit {
   return {
     messageId: id,
     sessionId,
-    createTime: timestampFromMs(timeCreated),
+    createTime: timeCreated,
     delivery: deliveries.toProto(delivery),
     payload: payloadToProto(item, blobs),
   }

@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { BlobRef, ModelRef, PermissionRule } from "../../catalog/v1/catalog_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/session/v1/session.proto.
@@ -620,11 +619,11 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
   sessionId: string;
 
   /**
-   * Time of admission.
+   * Time of admission, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 3;
+   * @generated from field: double create_time = 3;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * @generated from field: portico.session.v1.Delivery delivery = 5;
