@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ExchangeStep_Verdict } from '#gen/portico/identity/v1/federation_pb.js'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
@@ -43,8 +44,8 @@ test('verifies the vectors of RFC 7515, which expired in 2011', async () => {
     assert.ok('token' in read)
     const { claims } = read.token
     assert.equal(await signatures.verify(token, algorithm, [key]), true)
-    assert.equal(checkExpiry(claims, 1_300_819_379_000, undefined).verdict, 'passed')
-    assert.equal(checkExpiry(claims, 1_300_819_380_000, undefined).verdict, 'failed')
+    assert.equal(checkExpiry(claims, 1_300_819_379_000, undefined).verdict, ExchangeStep_Verdict.PASSED)
+    assert.equal(checkExpiry(claims, 1_300_819_380_000, undefined).verdict, ExchangeStep_Verdict.FAILED)
   }
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { GenerationRecord_Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import type { Config } from '#services/inference/config.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -119,8 +120,14 @@ forEachTransport((name, connect) => {
 
     await using ledger = await SqliteLedger.open(`${service.directory}/inference.sqlite`, systemClock)
     const [whole, gone] = [await ledger.get('wrk_1', 'req_1'), await ledger.get('wrk_1', 'req_2')]
-    assert.deepEqual([whole?.status, whole?.costNanos, whole?.usage?.outputTokens], ['completed', 389n, 12n])
-    assert.deepEqual([gone?.status, gone?.error, gone?.usage?.estimated], ['aborted', '', true])
+    assert.deepEqual(
+      [whole?.status, whole?.costNanos, whole?.usage?.outputTokens],
+      [GenerationRecord_Status.COMPLETED, 389n, 12n],
+    )
+    assert.deepEqual(
+      [gone?.status, gone?.error, gone?.usage?.estimated],
+      [GenerationRecord_Status.ABORTED, undefined, true],
+    )
   })
 
   test(`${name}: a whole generation that takes too long is a timeout, and ends the provider’s request`, async () => {

@@ -1,5 +1,6 @@
-import { type DescMessage, fromJsonString, type MessageShape, toJsonString } from '@bufbuild/protobuf'
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { IndexDescription } from 'mongodb'
+import { fromStoredJson, toStoredJson } from './message-json.ts'
 
 /** What a field of a row contains, in both kinds of store. */
 export type Stored = string | number | bigint | Uint8Array | null
@@ -106,12 +107,12 @@ export function json<V>(): Column<V, string> {
   return { type: 'TEXT', encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored) as V }
 }
 
-/** A message as text, in the JSON of protobuf. */
+/** A message as the text of its JSON. */
 export function message<D extends DescMessage>(schema: D): Column<MessageShape<D>, string> {
   return {
     type: 'TEXT',
-    encode: (value) => toJsonString(schema, value),
-    decode: (stored) => fromJsonString(schema, stored),
+    encode: (value) => JSON.stringify(toStoredJson(schema, value)),
+    decode: (stored) => fromStoredJson(schema, JSON.parse(stored)),
   }
 }
 

@@ -1,4 +1,3 @@
-import { toJsonString } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
@@ -58,6 +57,8 @@ export const countedColumns = { type, model, costNanos, tokens, timeCreated }
 /** The same with tool calls. */
 export const callColumns = { ...countedColumns, calls }
 
+const modelText = message(ModelRefSchema)
+
 export function activityRecord(
   workspace: string,
   sessionId: string,
@@ -67,7 +68,7 @@ export function activityRecord(
   const stored = {
     workspace,
     ...counted,
-    model: model && toJsonString(ModelRefSchema, model),
+    model: model && modelText.encode(model),
     calls: calls.length === 0 ? undefined : calls,
   }
   return { sessionId, seq, ...toRow(activity.columns, stored) }

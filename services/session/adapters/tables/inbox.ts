@@ -1,8 +1,7 @@
-import { fromJsonString, toJson } from '@bufbuild/protobuf'
 import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { defineTable, integer, json, optional, type RowOf, text } from '#shared/stores/table.ts'
+import { defineTable, integer, json, message, optional, type RowOf, text } from '#shared/stores/table.ts'
 
 /** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
 export const inbox = defineTable({
@@ -65,21 +64,24 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
     timeCreated,
     timeSettled: null,
     admitter: JSON.stringify(admitter),
-    data: JSON.stringify(payloadOf(item)),
+    data: payloadOf(item),
   }
 }
 
+const prompts = message(PromptSchema)
+const synthetics = message(SyntheticTextSchema)
+
 /** The content of an item is the member that is named like its type. */
-function payloadOf(item: InboxItem): unknown {
+function payloadOf(item: InboxItem): string {
   switch (item.type) {
     case 'prompt':
-      return toJson(PromptSchema, item.prompt)
+      return prompts.encode(item.prompt)
     case 'synthetic':
-      return toJson(SyntheticTextSchema, item.synthetic)
+      return synthetics.encode(item.synthetic)
     case 'move':
-      return item.move
+      return JSON.stringify(item.move)
     case 'compaction':
-      return item.compaction
+      return JSON.stringify(item.compaction)
   }
 }
 
@@ -94,8 +96,8 @@ export function settledUpdate(
 
 /** The content of an item. */
 export function parsePayload(kind: InboxRecord['kind'], data: string) {
-  if (kind === 'prompt') return fromJsonString(PromptSchema, data)
-  return kind === 'synthetic' ? fromJsonString(SyntheticTextSchema, data) : JSON.parse(data)
+  if (kind === 'prompt') return prompts.decode(data)
+  return kind === 'synthetic' ? synthetics.decode(data) : JSON.parse(data)
 }
 
 /** The item, in any state. */

@@ -8,6 +8,6 @@ test('what is stored and is no message of its kind cannot be read', () => {
   const record: MessageRecord = messageRecord('wrk_1', 'ses_1', { type: 'insert', seq: 1, message })
   assert.deepEqual(toStoredMessage(record, []), { seq: 1, message })
   for (const data of ['{', '5', '"5"', '[]', 'null', '{}', '{"user":{}}', '{"messageId":"msg_1","idle":{}}']) {
-    assert.throws(() => toStoredMessage({ ...record, data }, []), Error, data)
+    assert.throws(() => toStoredMessage({ ...record, data }, []), SyntaxError, data)
   }
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { create, fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { type PermissionRule, PermissionRule_Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type PermissionReply,
@@ -10,7 +10,7 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
+import { defineTable, integer, message, optional, type RowOf, text } from '#shared/stores/table.ts'
 
 const only = (condition: object) => ({ partialFilterExpression: condition })
 
@@ -72,6 +72,8 @@ export type ApprovalRecord = RowOf<typeof approvals.columns>
 
 type WriteOf<T extends Write['type']> = Extract<Write, { type: T }>
 
+const requestData = message(PermissionRequestSchema)
+
 export function requestRecord(workspace: string, write: WriteOf<'request'>): RequestRecord {
   const { request } = write
   return {
@@ -79,7 +81,7 @@ export function requestRecord(workspace: string, write: WriteOf<'request'>): Req
     id: request.requestId,
     sessionId: request.sessionId,
     seq: write.seq,
-    data: toJsonString(PermissionRequestSchema, request),
+    data: requestData.encode(request),
     reply: null,
     message: '',
     timeCreated: request.createTime,
@@ -123,7 +125,7 @@ export function toRequests(records: readonly RequestRecord[]): PermissionRequest
 }
 
 export function toKnownRequest(record: RequestRecord): KnownRequest {
-  const { reply, message } = record
-  const request = fromJsonString(PermissionRequestSchema, record.data)
-  return { request, answer: reply === null ? undefined : { reply, message } }
+  const { reply, message: reason } = record
+  const request = requestData.decode(record.data)
+  return { request, answer: reply === null ? undefined : { reply, message: reason } }
 }
