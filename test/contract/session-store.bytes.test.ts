@@ -6,6 +6,7 @@ import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { BSON } from 'mongodb'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { DurableEventData } from '#services/session/domain/event.ts'
@@ -33,7 +34,7 @@ const MOST_READ_BYTES = LEAST_BYTES * 1.5
 async function doStep(port: SessionStore): Promise<void> {
   const store = withUseCases(port)
   await store.createSession(W, newSession())
-  await admit(store, 'steer', 'msg_1')
+  await admit(store, Delivery.STEER, 'msg_1')
   const lease = await acquire(store, 60_000)
   await store.promote(lease, 'idle')
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })

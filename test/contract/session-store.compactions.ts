@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Compaction_Status as Status } from '#gen/portico/session/v1/message_pb.js'
-import { Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -33,7 +33,7 @@ export function compactionCases(test: StoreTest): void {
     const first = await store.admitCompaction(W, compaction('msg_c'))
     assert.deepEqual([first.type, first.compaction], ['compaction', {}])
     const [one, two] = await Promise.all(
-      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: 'queue' }))),
+      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: Delivery.QUEUE }))),
     )
     assert.deepEqual([one, two], [first, first])
     assert.deepEqual(
@@ -49,9 +49,9 @@ export function compactionCases(test: StoreTest): void {
   test('a steered compaction enters before the steers ahead of it, but never before a move', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     await store.admitCompaction(W, compaction('msg_c'))
     const left = async () => (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item.id)
     const step = async () => {
@@ -80,14 +80,14 @@ export function compactionCases(test: StoreTest): void {
   test('a compaction that an owner left running is settled as failed, and one that ended is not', async (fixture) => {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
     const step = assistant('msg_step', { streamTime: 1, completeTime: 1 })
     await store.recordStep(lease, { message: step, events: [] })
     const start = await store.beginStep(lease, undefined, { full: true })
     assert.equal(start.next?.type, 'end')
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const { next } = await store.beginStep(lease, undefined, { full: true })
     assert.ok(next?.type === 'compaction')
     assert.deepEqual(plain(await running()), plain([next.message.kind.value]))

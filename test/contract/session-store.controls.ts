@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import {
+  Delivery,
   Outcome,
   type Session,
   type SessionLocation,
@@ -63,7 +64,7 @@ export function controlCases(test: StoreTest): void {
         id: 'msg_1',
         sessionId: 'ses_1',
         move: plain(there),
-        delivery: 'steer',
+        delivery: Delivery.STEER,
         timeCreated: clock.now(),
       },
     })
@@ -92,12 +93,12 @@ export function controlCases(test: StoreTest): void {
   test('a move splits promotion: inputs before it, the move alone, inputs after it', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m1'))
     await store.moveSession(W, moveAdmission('msg_m2'))
     await store.admitSynthetic(W, syntheticAdmission('msg_s2', { text: 'Hi' }))
-    await admit(store, 'steer', 'msg_s3')
+    await admit(store, Delivery.STEER, 'msg_s3')
     const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await step(), ['msg_s1'])
     assert.deepEqual(await step(), ['msg_m1'])
@@ -110,10 +111,10 @@ export function controlCases(test: StoreTest): void {
   test('at an idle boundary a queued item is in order with the move, and a queued move waits for its turn', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await store.moveSession(W, moveAdmission('msg_m2', { delivery: 'queue' }))
-    await admit(store, 'steer', 'msg_s1')
+    await store.moveSession(W, moveAdmission('msg_m2', { delivery: Delivery.QUEUE }))
+    await admit(store, Delivery.STEER, 'msg_s1')
     const idle = async () => (await store.promote(lease, 'idle')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await idle(), ['msg_q1'])
     assert.deepEqual(await idle(), ['msg_m1'])
@@ -139,7 +140,7 @@ export function controlCases(test: StoreTest): void {
   test('an input that begins a run after a move begins it in the new location', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await store.moveSession(W, moveAdmission('msg_1', { move: there }))
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
     const { session, next } = await store.beginStep(lease)
@@ -155,7 +156,7 @@ export function controlCases(test: StoreTest): void {
     await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     assert.deepEqual(locationOf(await get(store)), here)
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['locationSwitched'])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
@@ -166,7 +167,7 @@ export function controlCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_p', { wake: false }))
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await store.moveSession(W, moveAdmission('msg_m2', { delivery: 'queue' }))
+    await store.moveSession(W, moveAdmission('msg_m2', { delivery: Delivery.QUEUE }))
     await store.requestInterrupt(W, 'ses_1')
     const events = await eventsOf(store, 3, () => store.moveSession(W, moveAdmission('msg_m3', { move: there }), true))
     assert.deepEqual(
@@ -187,7 +188,7 @@ export function controlCases(test: StoreTest): void {
   test('a stranded session that is due, or runs, moves at its boundary', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_first')
+    await admit(store, Delivery.STEER, 'msg_first')
     await store.moveSession(W, moveAdmission('msg_1', { move: there }), true)
     assert.deepEqual(locationOf(await get(store)), here)
     const lease = await acquire(store, fixture.longMs)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Lease } from '#services/session/ports/lease.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -53,7 +53,7 @@ export function leaseCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     await store.createSession(W, newSession())
     assert.equal(await store.acquireLease('own_1', longMs), undefined, 'a new session has no work')
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const lease = await acquire(store, longMs)
     assert.deepEqual(lease, {
       workspace: W,
@@ -64,7 +64,7 @@ export function leaseCases(test: StoreTest): void {
       acquisitions: 1,
       heldUntil: 0,
     })
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)
     assert.deepEqual(await store.listActive(W), ['ses_1'])
     assert.deepEqual(await store.listActive(OTHER), [])
@@ -210,7 +210,7 @@ export function leaseCases(test: StoreTest): void {
     lease = await acquire(store, longMs)
     acquisitions.push(lease.acquisitions)
     await store.endRun(lease, Outcome.FAILED)
-    await admit(store, 'steer', 'msg_more')
+    await admit(store, Delivery.STEER, 'msg_more')
     acquisitions.push((await acquire(store, longMs)).acquisitions)
     assert.deepEqual(acquisitions, [2, 3, 3, 3, 1, 2, 1])
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admit,
@@ -204,12 +204,12 @@ export function permissionCases(test: StoreTest): void {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     for (const id of ['per_0', 'per_1']) await store.requestPermission(lease, request(id))
-    await admit(store, 'queue', 'msg_q')
+    await admit(store, Delivery.QUEUE, 'msg_q')
     await store.closePermission(lease, 'per_0', PermissionReply.REJECT)
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
     await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await admit(store, 'queue', 'msg_after')
+    await admit(store, Delivery.QUEUE, 'msg_after')
     const next = await acquire(store, longMs)
     await store.promote(next, 'idle')
     await store.requestPermission(next, request('per_2'))

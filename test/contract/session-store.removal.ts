@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
@@ -62,7 +62,7 @@ export function removalCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(lease, request('per_1'))
-    await admit(store, 'queue', 'msg_later')
+    await admit(store, Delivery.QUEUE, 'msg_later')
     await store.removeSession(W, 'ses_1')
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}), [])
@@ -99,7 +99,7 @@ export function removalCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' })
     await store.requestPermission(lease, request('per_2'))
-    await admit(store, 'steer', 'msg_later')
+    await admit(store, Delivery.STEER, 'msg_later')
     await store.createSession(W, newSession('ses_2'))
     await store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
     await store.createSession(OTHER, newSession())
@@ -193,14 +193,14 @@ export function removalCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(first, request('per_1'))
-    await admit(store, 'queue', 'msg_later')
+    await admit(store, Delivery.QUEUE, 'msg_later')
     await store.removeSession(W, 'ses_1')
     for (const round of [1, 2]) {
       fixture.clock.advance(10)
       await store.createSession(W, newSession('ses_1', { title: `again ${round}` }))
       assert.deepEqual(await messages(store), [])
       assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
-      await admit(store, 'steer', 'msg_first', 'msg_step')
+      await admit(store, Delivery.STEER, 'msg_first', 'msg_step')
       const lease = await acquire(store, longMs)
       assert.ok(lease.fence > first.fence && !lease.unfinished)
       await assert.rejects(store.lastAdmitter(first), refusal('LEASE_LOST'))

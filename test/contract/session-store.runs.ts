@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { Outcome, PermissionReply, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -123,7 +123,7 @@ export function runCases(test: StoreTest): void {
     const { store, longMs } = fixture
     await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
     const first = (await get(store)).idleTime ?? 0
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const lease = await acquire(store, longMs)
     await store.promote(lease, 'idle')
     await store.endRun(lease, Outcome.SUCCEEDED)
@@ -134,7 +134,7 @@ export function runCases(test: StoreTest): void {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
     const ids = ['msg_q1', 'msg_q2', 'msg_q3']
-    await admit(store, 'queue', ...ids)
+    await admit(store, Delivery.QUEUE, ...ids)
     for (const [i, outcome] of [Outcome.SUCCEEDED, Outcome.FAILED, Outcome.INTERRUPTED].entries()) {
       await store.endRun(lease, outcome)
       assert.equal(await store.isBusy(W, 'ses_1'), true)
@@ -150,7 +150,7 @@ export function runCases(test: StoreTest): void {
   test('a steer that came too late for the last step begins the next run', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
-    await admit(store, 'steer', 'msg_late')
+    await admit(store, Delivery.STEER, 'msg_late')
     await store.endRun(first, Outcome.SUCCEEDED)
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
@@ -164,7 +164,7 @@ export function runCases(test: StoreTest): void {
     const { store, longMs } = fixture
     const error = structuredError('internal', 'never got on')
     const lease = await begin(fixture)
-    await admit(store, 'steer', 'msg_late')
+    await admit(store, Delivery.STEER, 'msg_late')
     const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
     assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
     assert.equal((await get(store)).outcome, Outcome.FAILED)
@@ -175,7 +175,7 @@ export function runCases(test: StoreTest): void {
 
   test('inputs that never become a run are abandoned as one, and wait for the next wake', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await admit(store, 'queue', 'msg_1')
+    await admit(store, Delivery.QUEUE, 'msg_1')
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.abandonRun(lease, structuredError('internal', '')))
     assert.deepEqual(
@@ -184,7 +184,7 @@ export function runCases(test: StoreTest): void {
     )
     assert.deepEqual(names(await messages(store)), ['idle'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_1'])

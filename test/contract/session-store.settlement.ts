@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { callsOf } from '#services/session/domain/message.ts'
 import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
@@ -68,9 +68,9 @@ export function settlementCases(test: StoreTest): void {
     const parts = [toolPart('call_1', 'running', { runTime: undefined }), toolPart('call_2', 'running')]
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
-    await admit(store, 'steer', 'msg_before')
+    await admit(store, Delivery.STEER, 'msg_before')
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
-    await admit(store, 'queue', 'msg_after')
+    await admit(store, Delivery.QUEUE, 'msg_after')
     await store.releaseLease(lease)
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)

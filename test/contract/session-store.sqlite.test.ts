@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { messageOf } from '#services/session/domain/message.ts'
 import { readTables } from '#test/support/read-stores.ts'
@@ -161,7 +162,7 @@ test('positions hold across a restart, and one of another file is not taken for 
   await using fixture = await open()
   const [event] = await eventsOf(fixture.store, 1, () => fixture.store.createSession(W, newSession()))
   await fixture.reopen()
-  await admit(fixture.store, 'steer', 'msg_1')
+  await admit(fixture.store, Delivery.STEER, 'msg_1')
   await using reader = await tail(fixture.store, event?.position)
   assert.equal((await reader.events(1))[0]?.data.type, 'inbox-enqueued')
   await using other = await open()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import { messageOf } from '#services/session/domain/message.ts'
@@ -150,7 +150,7 @@ export function stagingCases(test: StoreTest): void {
   test('a session that is there is not staged, and an id that is taken is not appended', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
-    await admit(store, 'queue', 'msg_waiting')
+    await admit(store, Delivery.QUEUE, 'msg_waiting')
     await assert.rejects(store.stageSession(W, 'ses_1', 'import'), refusal('SESSION_EXISTS', { session_id: 'ses_1' }))
     const staged = await store.stageSession(W, 'ses_2', 'import')
     for (const id of ['msg_first', 'msg_waiting']) {

@@ -9,6 +9,7 @@ import {
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
+  Delivery,
   type PermissionRequest,
   PermissionRequestSchema,
   PromptSchema,
@@ -18,7 +19,7 @@ import {
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
-import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
+import type { Admitter, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
 import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
@@ -78,7 +79,7 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
     id,
     sessionId: 'ses_1',
     prompt: create(PromptSchema, { text }),
-    delivery: 'steer',
+    delivery: Delivery.STEER,
     digest: `digest of ${text}`,
     admitter,
     wake: true,
@@ -111,7 +112,7 @@ export async function admit(store: UseCases, delivery: Delivery, ...ids: string[
 /** A session with a begun run: the lease, and the message that began it (`msg_first`). */
 export async function begin({ store, longMs }: StoreFixture, durationMs = longMs): Promise<AcquiredLease> {
   await store.createSession(W, newSession())
-  await admit(store, 'steer', 'msg_first')
+  await admit(store, Delivery.STEER, 'msg_first')
   const lease = await acquire(store, durationMs)
   await store.promote(lease, 'idle')
   return lease

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { MessageQuery } from '#services/session/ports/session-lists.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
@@ -93,7 +94,7 @@ export function transcriptCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
-    await admit(store, 'steer', 'msg_waits')
+    await admit(store, Delivery.STEER, 'msg_waits')
     const whole = await store.readTranscript(lease, 0)
     assert.deepEqual(names(whole), ['msg_first', 'msg_step'])
     assert.deepEqual(plain(whole), plain(await messages(store)))

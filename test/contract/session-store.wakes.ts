@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -66,7 +66,7 @@ export function wakeCases(test: StoreTest): void {
   test('a resume lets steers into the run that goes on, and queued items in after it', async (fixture) => {
     const { store, longMs } = fixture
     await ended(fixture, { error: refused })
-    await store.admitPrompt(W, admission('msg_q', { delivery: 'queue', wake: false }))
+    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
     await store.admitPrompt(W, admission('msg_s', { wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const lease = await acquire(store, longMs)
@@ -87,7 +87,7 @@ export function wakeCases(test: StoreTest): void {
     await store.endRun(lease, Outcome.SUCCEEDED)
     assert.deepEqual(names(await messages(store)), before)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await store.admitPrompt(W, admission('msg_q', { delivery: 'queue', wake: false }))
+    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.beginStep(next)).messages).at(-1), 'msg_q')
@@ -99,10 +99,10 @@ export function wakeCases(test: StoreTest): void {
   test('an interrupt that resumes leaves only queued inputs parked', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q')
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.QUEUE, 'msg_q')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m'))
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     assert.equal(await store.requestInterrupt(W, 'ses_1', true), true)
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
     await store.endRun(lease, Outcome.INTERRUPTED)
@@ -112,7 +112,7 @@ export function wakeCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'step')).messages), ['msg_s2'])
     await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
-    await admit(store, 'steer', 'msg_s3')
+    await admit(store, Delivery.STEER, 'msg_s3')
     const last = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_s3'])
     assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_q'])

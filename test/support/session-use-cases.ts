@@ -1,6 +1,12 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { Outcome, PermissionReply, PermissionRequest, Session } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  Delivery,
+  Outcome,
+  PermissionReply,
+  PermissionRequest,
+  Session,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
@@ -10,7 +16,6 @@ import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
   Admitter,
   CompactionAdmission,
-  Delivery,
   InboxItem,
   MoveAdmission,
   PromptAdmission,

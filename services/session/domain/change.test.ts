@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
 import { admitPrompt } from './inbox/inputs.ts'
@@ -43,7 +43,14 @@ test('what a run writes as it proceeds changes nothing for waiters', () => {
     [],
   )
   const { prompt } = admission('msg_1')
-  const item = { type: 'prompt', id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
+  const item = {
+    type: 'prompt',
+    id: 'msg_1',
+    sessionId: 'ses_1',
+    prompt,
+    delivery: Delivery.STEER,
+    timeCreated: NOW,
+  } as const
   const { admitter } = admission('msg_1')
   const waiting = { steers: [{ seq: 1, item, admitter }], queued: [], more: false }
   assert.deepEqual(

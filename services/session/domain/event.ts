@@ -1,6 +1,7 @@
 import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
+  Delivery,
   ForkOrigin,
   Outcome,
   PermissionReply,
@@ -12,7 +13,7 @@ import type {
   TokenUsage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { Delivery, InboxItem } from './inbox.ts'
+import type { InboxItem } from './inbox.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

@@ -18,7 +18,6 @@ import type {
 } from '../domain/event.ts'
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
-import { deliveries } from './enums.ts'
 import { itemToProto } from './inbox-items.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -72,7 +71,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'inboxCancelled', value: { messageId: data.messageId } }
     case 'inbox-delivery-changed': {
       const { messageId, delivery } = data
-      return { case: 'inboxDeliveryChanged', value: { messageId, delivery: deliveries.toProto(delivery) } }
+      return { case: 'inboxDeliveryChanged', value: { messageId, delivery } }
     }
     case 'synthetic-added':
       return { case: 'syntheticAdded', value: { synthetic: data.synthetic } }

@@ -4,7 +4,6 @@ import type { InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { InboxItem } from '../domain/inbox.ts'
 import { blobIn } from '../domain/message.ts'
 import { type BlobContents, withFiles } from './blob-contents.ts'
-import { deliveries } from './enums.ts'
 
 type ItemInit = MessageInitShape<typeof InboxItemSchema>
 
@@ -15,7 +14,7 @@ export function itemToProto(item: InboxItem, blobs: BlobContents): ItemInit {
     messageId: id,
     sessionId,
     createTime: timeCreated,
-    delivery: deliveries.toProto(delivery),
+    delivery,
     payload: payloadToProto(item, blobs),
   }
 }

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import { SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
@@ -92,7 +92,7 @@ export function inboxHandlers(dependencies: SessionDependencies) {
         (revision, known) => {
           const unchanged = changeDelivery(revision, known, delivery)
           if (unchanged === undefined) return
-          const problem = PROBLEMS[unchanged] ?? `already has the delivery ${delivery}`
+          const problem = PROBLEMS[unchanged] ?? `already has the delivery ${Delivery[delivery].toLowerCase()}`
           throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, problem })
         },
       )

@@ -26,7 +26,6 @@ import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admis
 import { type Attached, prepareAttachments } from './attachments.ts'
 import { findContents, missingBlob } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { deliveries } from './enums.ts'
 import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
@@ -146,7 +145,7 @@ function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): Promp
     ...request,
     text,
     metadata,
-    delivery: deliveries.toProto(delivery),
+    delivery,
     files: wanted.files.map((file) => {
       const mention = take(files, ({ uri }) => uri === file.uri)?.mention
       return create(FileInputSchema, { ...file, mention })

@@ -1,11 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { PermissionRequest, Session } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, type PermissionRequest, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
-  type Delivery,
   type KnownItem,
   MOST_INBOX_ITEMS,
   type TakenId,
@@ -93,16 +92,20 @@ export class SqliteReads implements SessionReads {
   }
 
   inbox(afterSeq: number, limit: number): WaitingInput[] {
-    return inOrder(this.#waiting('steer', afterSeq, limit), this.#waiting('queue', afterSeq, limit), limit)
+    return inOrder(
+      this.#waiting(Delivery.STEER, afterSeq, limit),
+      this.#waiting(Delivery.QUEUE, afterSeq, limit),
+      limit,
+    )
   }
 
   waiting(): WaitingInputs {
     const first = new FirstSteers()
-    const steers = `FROM inbox WHERE session = ? AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
+    const steers = `FROM inbox WHERE session = ? AND state = 'waiting' AND delivery = ${Delivery.STEER} ORDER BY seq LIMIT ?`
     for (const record of selectEach(this.#file, inbox.columns, steers, this.#session.number, FirstSteers.read)) {
       if (!first.add(record)) break
     }
-    return { steers: first.steers, queued: this.#waiting('queue', 0, 2), more: first.more }
+    return { steers: first.steers, queued: this.#waiting(Delivery.QUEUE, 0, 2), more: first.more }
   }
 
   stepReads(afterSeq: number): StepReads {

@@ -1,3 +1,4 @@
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import type { CompactionStart } from '../compaction/compaction.ts'
 import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
 import { messageOf, type StoredMessage } from '../message.ts'
@@ -73,11 +74,11 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
  * The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next.
  */
 function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
-  const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
-  const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)
+  const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === Delivery.QUEUE) : undefined
+  const items = candidates.filter((each) => each.item.delivery === Delivery.STEER || each === oldest)
   const move = items.findIndex(({ item }) => item.type === 'move')
   const compaction = (move < 0 ? items : items.slice(0, move)).find(
-    ({ item: { type, delivery } }) => type === 'compaction' && delivery === 'steer',
+    ({ item: { type, delivery } }) => type === 'compaction' && delivery === Delivery.STEER,
   )
   if (compaction !== undefined) return [compaction]
   const control = items.findIndex(({ item }) => isControl(item))

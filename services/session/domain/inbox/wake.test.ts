@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
 import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
@@ -21,7 +21,7 @@ function revisionOf(state: Partial<SessionState>, now = NOW): Revision {
   return new Revision({ ...before, ...state }, now, now, newId)
 }
 
-function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue'): WaitingInput {
+function item(seq: number, type: 'prompt' | 'move', delivery: Delivery): WaitingInput {
   const base = { id: `msg_${seq}`, sessionId: 'ses_1', delivery, timeCreated: 0 }
   const { prompt } = admission(base.id)
   const made: InboxItem =
@@ -30,8 +30,8 @@ function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue')
 }
 
 const inbox = (...items: WaitingInput[]): WaitingInputs => ({
-  steers: items.filter(({ item }) => item.delivery === 'steer'),
-  queued: items.filter(({ item }) => item.delivery === 'queue').slice(0, 2),
+  steers: items.filter(({ item }) => item.delivery === Delivery.STEER),
+  queued: items.filter(({ item }) => item.delivery === Delivery.QUEUE).slice(0, 2),
   more: false,
 })
 
@@ -43,11 +43,11 @@ const woken = (at: number, more = {}) =>
 test('an interrupt that resumes is due for steers and the next moves, not for queued inputs', () => {
   const cases: [WaitingInput[], boolean][] = [
     [[], false],
-    [[item(1, 'prompt', 'queue')], false],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'queue')], false],
-    [[item(1, 'move', 'queue'), item(2, 'prompt', 'queue')], true],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer')], true],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer')], true],
+    [[item(1, 'prompt', Delivery.QUEUE)], false],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.QUEUE)], false],
+    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], true],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], true],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER)], true],
   ]
   for (const [items, due] of cases) {
     for (const state of [running, {}, woken(NOW)]) {
@@ -60,12 +60,16 @@ test('an interrupt that resumes is due for steers and the next moves, not for qu
 })
 
 test('a session due for steers leaves queued inputs where they are, until something else wakes it', () => {
-  const waiting = inbox(item(1, 'move', 'queue'), item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const waiting = inbox(
+    item(1, 'move', Delivery.QUEUE),
+    item(2, 'prompt', Delivery.QUEUE),
+    item(3, 'prompt', Delivery.STEER),
+  )
   const steersOnly = woken(NOW, { steersOnly: true })
   const first = revisionOf(steersOnly)
   assert.equal(promoteItems(first, waiting, 'idle').control, true)
   assert.equal(first.state.due, true)
-  const rest = inbox(item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const rest = inbox(item(2, 'prompt', Delivery.QUEUE), item(3, 'prompt', Delivery.STEER))
   const second = revisionOf(steersOnly)
   assert.deepEqual(
     promoteItems(second, rest, 'idle').messages.map(({ message }) => message.messageId),
@@ -76,7 +80,7 @@ test('a session due for steers leaves queued inputs where they are, until someth
   admitPrompt(other, NEW, admission('msg_4'))
   for (const [left, entered] of [
     [rest, ['msg_3']],
-    [inbox(item(2, 'prompt', 'queue')), ['msg_2']],
+    [inbox(item(2, 'prompt', Delivery.QUEUE)), ['msg_2']],
   ] as const) {
     const { messages } = promoteItems(other, left, 'idle')
     assert.deepEqual(
@@ -89,15 +93,21 @@ test('a session due for steers leaves queued inputs where they are, until someth
 test('no queued input enters while a steer waits, but a steer that a control item holds up holds nothing up', () => {
   const cases: [items: WaitingInput[], entered: string[]][] = [
     [
-      [item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'prompt', 'steer')],
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
       ['msg_2', 'msg_3'],
     ],
-    [[item(1, 'prompt', 'steer'), item(2, 'prompt', 'queue')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'queue')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer'), item(3, 'prompt', 'steer')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'move', 'steer')], ['msg_2']],
-    [[item(1, 'move', 'queue'), item(2, 'prompt', 'steer')], ['msg_1']],
-    [[item(1, 'prompt', 'steer'), item(2, 'move', 'queue')], ['msg_1']],
+    [[item(1, 'prompt', Delivery.STEER), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
+      ['msg_1'],
+    ],
+    [
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'move', Delivery.STEER)],
+      ['msg_2'],
+    ],
+    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], ['msg_1']],
+    [[item(1, 'prompt', Delivery.STEER), item(2, 'move', Delivery.QUEUE)], ['msg_1']],
   ]
   for (const [items, entered] of cases) {
     const revision = revisionOf(woken(NOW))

@@ -82,3 +82,10 @@ test('the rules of agents deny a change of a guarded file, but never allow one',
   assert.equal(effect([], [rule('*', '/p/opencode.json', 'allow')]), 'ask')
   assert.equal(effect([], [rule('edit', '/p/opencode.json', 'allow')], [rule('edit', '*', 'deny')]), 'deny')
 })
+
+test('an effect that only a newer catalog knows asks, also in the rules of an ancestor', () => {
+  const unknown = { ...rule('*', '*', 'allow'), effect: 99 as Effect }
+  assert.equal(evaluateAccess(given([unknown]), read('a')), 'ask')
+  const below = { agent: [rule('*', '*', 'allow')], session: [], ancestors: [[unknown]] }
+  assert.equal(judgeAccess(below, read('a')).effect, Effect.ASK)
+})

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -51,7 +51,7 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
   const prompt = create(PromptSchema, { text: task.prompt })
   const admission = {
     id: promptId,
-    delivery: 'queue',
+    delivery: Delivery.QUEUE,
     digest: 'task',
     admitter: principal,
     wake: true,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { Delivery, Outcome, PermissionReply, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
@@ -78,10 +78,10 @@ test('until what a kill cut off is settled, replies are refused, and the run goe
 test('a reply that was accepted before a kill counts, even if the run has not seen it', async () => {
   const seen: unknown[] = []
   for (const [reply, message, autoResume] of [
-    [PermissionReply.ONCE, '', true],
-    [PermissionReply.REJECT, '', true],
-    [PermissionReply.REJECT, '', false],
-    [PermissionReply.REJECT, 'Read it', true],
+    [Reply.ONCE, '', true],
+    [Reply.REJECT, '', true],
+    [Reply.REJECT, '', false],
+    [Reply.REJECT, 'Read it', true],
   ] as const) {
     await using service = await openSessionService()
     const requestId = await asking(service)
