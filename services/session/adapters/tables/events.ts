@@ -1,10 +1,10 @@
-import { fromJson, toJson } from '@bufbuild/protobuf'
 import type { AssistantPart } from '#gen/portico/session/v1/message_pb.js'
 import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import { saidIn } from '#services/session/domain/generation/draft-part.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { fromStoredJson, toStoredJson } from '#shared/stores/message-json.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 import { parsePayload } from './inbox.ts'
 import { parsePart } from './messages.ts'
@@ -70,9 +70,6 @@ export interface StoredEvent {
   readonly source: EventSource | undefined
 }
 
-/** Metadata may nest deeper than messages do. */
-const ANY_DEPTH = { recursionLimit: Number.POSITIVE_INFINITY }
-
 type EventWrite = Extract<Write, { type: 'event' }>
 
 /** The record of an event, without what the record of a part or an inbox item contains. */
@@ -89,7 +86,7 @@ function stored({ data, part, timeCreated }: EventWrite): object {
     case 'step-failed':
       return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
     case 'session-created':
-      return { ...data, session: toJson(SessionSchema, data.session) }
+      return { ...data, session: toStoredJson(SessionSchema, data.session) }
     case 'inbox-enqueued': {
       const { type, id, delivery } = data.item
       return { type: data.type, item: { type, id, delivery, timeCreated: unless(timeCreated, data.item.timeCreated) } }
@@ -123,7 +120,7 @@ export function parseEvent(record: EventRecord): StoredEvent {
   for (const name of ['usage', 'sessionUsage']) {
     if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
   }
-  if (data.type === 'session-created') data.session = fromJson(SessionSchema, data.session, ANY_DEPTH)
+  if (data.type === 'session-created') data.session = fromStoredJson(SessionSchema, data.session)
   if (data.type === 'inbox-enqueued') {
     const { sessionId, timeCreated } = record
     data.item = { sessionId, timeCreated, ...data.item }
