@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
+import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PermissionReply,
   type PermissionRequest,
   PermissionRequestSchema,
   SessionSchema,
 } from '#gen/portico/session/v1/session_pb.js'
+import { plain } from '#test/support/inference.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
@@ -159,10 +161,9 @@ forEachTransport((name, connect) => {
       ['NotFound', 'PERMISSION_REQUEST_NOT_FOUND', 'per_1'],
     )
     await client.replyPermissionRequest({ sessionId, requestId: 'per_2', reply: PermissionReply.ALWAYS }, service.as())
-    assert.deepEqual(
-      (await store.savedApprovals('wrk_1', 'global')).map((rule) => ({ ...rule })),
-      [{ action: 'bash', resource: 'ls *', effect: 'allow' }],
-    )
+    assert.deepEqual((await store.savedApprovals('wrk_1', 'global')).map(plain), [
+      { action: 'bash', resource: 'ls *', effect: PermissionRule_Effect.ALLOW },
+    ])
   })
 
   test(`a rejection with a message rejects all other requests of the session (${name})`, async () => {
