@@ -50,7 +50,7 @@ export interface UnreadableSession {
 export const RECORD_BYTES = 1_024
 
 export interface MessageQuery {
-  /** Only messages of this type. */
+  /** Only messages of this kind, as the proto names it in code (`agentSwitched`). */
   readonly type?: string
   readonly limit: number
   /**

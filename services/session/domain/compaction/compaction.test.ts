@@ -80,15 +80,15 @@ test('what does not stay is summarized, and where room is short the first input 
   assert.match(short, /^user: Task\n\n\(1 older turn is left out\.\)\n\nassistant: Two /)
   assert.equal(notKept(turns.slice(0, 1), 'user: Task').length, 1, 'all of it, where all of it stays')
   assert.match(
-    toSummarize({ ...covered, summary: summary('S', 'user: R') as never }, 260),
+    toSummarize({ ...covered, summary: summary('S', 'user: R').kind.value }, 260),
     /^summary of .* S\n\nuser: R\n\n/,
   )
 })
 
 test('a compaction covers what is shown, except the open input and steps that came to nothing', () => {
-  const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')]
+  const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')] as const
   assert.deepEqual(coveredBy([old, answer, open, overflowed], true), { summary: undefined, turns: [old, answer] })
-  assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last, turns: [] })
+  assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last.kind.value, turns: [] })
   assert.deepEqual(coveredBy([old, answer, open, last, answer], true).turns, [open, answer])
   assert.deepEqual(coveredBy([], false), { summary: undefined, turns: [] })
 })
