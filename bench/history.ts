@@ -4,9 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { median } from './harness/load.ts'
@@ -45,19 +47,19 @@ async function costs(path: string): Promise<[string, number][]> {
   const begun = performance.now()
   await using store = await openSqliteSessionStore({ path, clock: systemClock })
   const opened = performance.now()
-  const page = async (order: 'ascending' | 'descending', seq?: number): Promise<number> => {
+  const page = async (order: Order, seq?: number): Promise<number> => {
     const began = performance.now()
     const anchor = seq === undefined ? {} : { anchor: { seq, direction: 'next' as const } }
     const found = await store.listMessages(W, 'ses_1', { limit: 50, order, ...anchor })
     if (found?.items.length !== 50) throw new Error('A page is short')
     return performance.now() - began
   }
-  await page('descending')
+  await page(Order.DESCENDING)
   return [
     ['open', opened - begun],
-    ['newest 50 messages', await page('descending')],
-    ['oldest 50 messages', await page('ascending')],
-    ['50 messages from the middle', await page('ascending', 50)],
+    ['newest 50 messages', await page(Order.DESCENDING)],
+    ['oldest 50 messages', await page(Order.ASCENDING)],
+    ['50 messages from the middle', await page(Order.ASCENDING, 50)],
   ]
 }
 
@@ -71,16 +73,12 @@ async function filled(count: number): Promise<string> {
       Array.from({ length: BATCH }, (_, i) => said(from + i)),
     )
   }
-  await store.commitStaged(staged, (now, newId, seq) => {
-    const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
-    const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
-    return newSession({ id: 'ses_1', location, ...none }, now, newId, seq)
-  })
+  const session = create(SessionSchema, { sessionId: 'ses_1', directory: '/project', projectId: 'global' })
+  await store.commitStaged(staged, (...made) => newSession(session, ...made))
   return path
 }
 
 function said(i: number): Message {
   const text = `Message ${i}: ${'all kinds of words '.repeat(10)}`
-  const prompt = create(PromptSchema, { text })
-  return { type: 'user', id: `msg_${i}`, timeCreated: i, prompt }
+  return messageOf({ messageId: `msg_${i}`, createTime: i }, 'user', { text })
 }

@@ -1,6 +1,6 @@
 // How long messages of maximum size block the event loop of the single process while they are imported, read and
 // exported. Usage: large-messages.ts [BYTES]
-import { MAX_MESSAGE_BYTES } from '#services/session/domain/message/size.ts'
+import { MAX_MESSAGE_BYTES } from '#services/session/domain/message-size.ts'
 import type { BenchServer } from './harness/server.ts'
 import { startPortico } from './servers.ts'
 

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -48,20 +49,16 @@ try {
         Array.from({ length: Math.min(100, count - n) }, (_, i) => message(n + i)),
       )
     }
-    const location = create(SessionLocationSchema, { directory: project, projectId: 'global', subpath: '' })
-    const none = { agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
-    await store.commitStaged(staged, (...made) =>
-      newSession({ id: 'ses_long', title: 'Long', location, ...none }, ...made),
-    )
-    const add = (id: string, parent: { readonly parentId?: string } = {}) =>
-      store.createSession({ workspace, sessionId: id }, (...made) =>
-        newSession({ id, title: `Session ${id}`, location, ...none, ...parent }, ...made),
+    const named = (sessionId: string, title: string, parentId?: string) =>
+      create(SessionSchema, { sessionId, title, parentId, directory: project, projectId: 'global' })
+    await store.commitStaged(staged, (...made) => newSession(named('ses_long', 'Long'), ...made))
+    const add = (sessionId: string, parentId?: string) =>
+      store.createSession({ workspace, sessionId }, (...made) =>
+        newSession(named(sessionId, `Session ${sessionId}`, parentId), ...made),
       )
     await add('ses_parent')
     for (let n = 0; n < children; n += TOGETHER) {
-      await Promise.all(
-        Array.from({ length: TOGETHER }, (_, i) => add(`ses_child${n + i}`, { parentId: 'ses_parent' })),
-      )
+      await Promise.all(Array.from({ length: TOGETHER }, (_, i) => add(`ses_child${n + i}`, 'ses_parent')))
     }
   }
   await using server = await start()
@@ -118,28 +115,18 @@ async function workspaceOf(): Promise<string> {
 }
 
 function message(n: number): Message {
-  const [id, text] = [`msg_long${n}`, `${n} `.repeat(100)]
-  if (n % 2 === 0) {
-    return { type: 'user', id, timeCreated: n, prompt: create(PromptSchema, { text }) }
-  }
-  return {
-    type: 'assistant',
-    id,
-    timeCreated: n,
+  const [head, text] = [{ messageId: `msg_long${n}`, createTime: n }, `${n} `.repeat(100)]
+  if (n % 2 === 0) return messageOf(head, 'user', { text })
+  return messageOf(head, 'assistant', {
     agent: 'build',
     attempt: 1,
     finish: 'stop',
-    rawFinish: undefined,
     model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
     parts: [stepPart('text', { text }), stepPart('text', { text })],
-
     costNanos: 1n,
-    tokens: undefined,
-    error: undefined,
-    retry: undefined,
-    timeStreamed: n,
-    timeCompleted: n,
-  }
+    streamTime: n,
+    completeTime: n,
+  })
 }
 
 function json(body: object): RequestInit {

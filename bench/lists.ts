@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { longestTurn, ownMs } from './harness/longest-turn.ts'
@@ -75,7 +76,8 @@ async function cost(store: SessionStore, query: Partial<SessionQuery>): Promise<
 
 async function read(store: SessionStore, query: Partial<SessionQuery>): Promise<number> {
   let count = 0
-  for await (const batch of store.listSessions(W, { order: 'descending', ...query, limit: 51 })) count += batch.length
+  for await (const batch of store.listSessions(W, { order: Order.DESCENDING, ...query, limit: 51 }))
+    count += batch.length
   if (count > 51) throw new Error('A page is too long')
   return count
 }

@@ -53,7 +53,7 @@ async function fill(path: string, count: number): Promise<void> {
   const file = new DatabaseSync(path)
   file.exec('PRAGMA synchronous = OFF; BEGIN')
   const session = file.prepare(
-    `INSERT INTO sessions (number, workspace, id, projectId, directory, subpath, costNanos, tokens, timeCreated, timeUpdated,
+    `INSERT INTO sessions (number, workspace, sessionId, projectId, directory, subpath, costNanos, tokens, createTime, updateTime,
        seq, due, running, interruptRequested, fence, leaseUntil)
      VALUES (?, ?, ?, ?, '/', '', '0', '{}', 0, ?, 0, 0, 0, 0, 0, 0)`,
   )

@@ -1,3 +1,4 @@
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 
 export interface Case {
@@ -12,7 +13,7 @@ export interface Case {
 /** Names ending in "few" match ten sessions, whatever the total, and others a fixed share. */
 export const CASES: readonly Case[] = [
   { name: 'all', query: {}, goal: 2 },
-  { name: 'all, ascending', query: { order: 'ascending' }, goal: 2 },
+  { name: 'all, ascending', query: { order: Order.ASCENDING }, goal: 2 },
   { name: 'roots, nearly all', query: { parentId: null }, goal: 2 },
   { name: 'children of one, a tenth', query: { parentId: 'ses_parent' }, goal: 2 },
   { name: 'children of one, few', query: { parentId: 'ses_few' }, goal: 2 },

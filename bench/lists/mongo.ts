@@ -18,7 +18,7 @@ export async function filledMongo(uri: string, count: number): Promise<SessionSt
     documents = []
   }
   for (const session of someSessions(count)) {
-    const _id = keyOf(session.workspace, session.id)
+    const _id = keyOf(session.workspace, session.sessionId)
     documents.push({ _id, version: 1, base: 0, notice: null, ...session })
     if (documents.length === TOGETHER) await write()
   }

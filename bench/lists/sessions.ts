@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionRecord } from '#services/session/adapters/tables/sessions.ts'
 
 /** The workspace that the sessions are in. */
@@ -18,7 +19,7 @@ export function* someSessions(count: number): Generator<SessionRecord> {
     const time = start + i * SECOND_MS
     yield {
       workspace: W,
-      id: `ses_${i.toString(36).padStart(6, '0')}0123456789abcdefghij`,
+      sessionId: `ses_${i.toString(36).padStart(6, '0')}0123456789abcdefghij`,
       parentId: few ? 'ses_few' : i % 10 === 3 ? 'ses_parent' : null,
       fork: null,
       title,
@@ -32,12 +33,12 @@ export function* someSessions(count: number): Generator<SessionRecord> {
       permissions: null,
       costNanos: '0',
       tokens: TOKENS,
-      outcome: 'succeeded',
-      timeCreated: time,
-      timeUpdated: time,
-      timeIdle: time,
-      timeViewed: null,
-      timeArchived: null,
+      outcome: Outcome.SUCCEEDED,
+      createTime: time,
+      updateTime: time,
+      idleTime: time,
+      viewTime: null,
+      archiveTime: null,
       titling: null,
       seq: 20,
       due: 0,

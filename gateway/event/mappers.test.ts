@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { PartRef_Kind, SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { fromEvent, fromEventLive } from './mappers.ts'
@@ -16,7 +15,7 @@ const whole = (init: Init): unknown => {
 
 /** Type of an event, and its data beside `sessionID`. */
 const shown = (event: Init['event']): [string, unknown] => {
-  const { type, data } = whole({ sessionId: 'ses_1', createTime: timestampFromMs(7), seq: 1n, event } as Init) as Json
+  const { type, data } = whole({ sessionId: 'ses_1', createTime: 7, seq: 1n, event } as Init) as Json
   const { sessionID, ...rest } = data
   assert.equal(sessionID, 'ses_1')
   return [type, rest]
@@ -67,7 +66,7 @@ test('a listener also learns whether a session is busy, and its usage', () => {
     [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, []],
   ]
   for (const [event, expected] of cases) {
-    const base = { eventId: 'evt_1', sessionId: 'ses_1', directory: '/work', createTime: timestampFromMs(7), seq: 3n }
+    const base = { eventId: 'evt_1', sessionId: 'ses_1', directory: '/work', createTime: 7, seq: 3n }
     const live = fromEventLive(create(SessionEventSchema, { ...base, event } as Init), () => 'evt_new')
     const common = { id: 'evt_new', created: 7, location: { directory: '/work' } }
     assert.deepEqual(
@@ -80,7 +79,7 @@ test('a listener also learns whether a session is busy, and its usage', () => {
 test('a durable event has its position in the session, a volatile one has none', () => {
   const base = {
     eventId: 'evt_1',
-    createTime: timestampFromMs(1_234),
+    createTime: 1_234,
     sessionId: 'ses_1',
     directory: '/work',
     event: { case: 'executionStarted', value: {} },
@@ -100,7 +99,7 @@ test('a durable event has its position in the session, a volatile one has none',
 test('an event of a kind that only a newer service knows is skipped', () => {
   assert.equal(whole({ sessionId: 'ses_1' }), undefined)
   const event = { case: 'inboxEnqueued', value: { item: { messageId: 'msg_1' } } } as const
-  assert.equal(whole({ sessionId: 'ses_1', createTime: timestampFromMs(7), event }), undefined)
+  assert.equal(whole({ sessionId: 'ses_1', createTime: 7, event }), undefined)
 })
 
 test('each kind of event has its name and its data', () => {

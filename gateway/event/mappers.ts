@@ -9,7 +9,6 @@ import { fromModelRef } from '../records/model.ts'
 import { fromPermissionReply, fromPermissionRequest } from '../records/permission-request.ts'
 import { fromDelivery, fromSynthetic } from '../records/prompt.ts'
 import { fromRuleset } from '../records/ruleset.ts'
-import { fromSetTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import type { Described, EventJson } from './described.ts'
@@ -109,7 +108,7 @@ function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [ty
   const { sessionId } = given
   return {
     id,
-    created: fromSetTime(given.createTime),
+    created: given.createTime,
     type,
     durable: seq === undefined ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
     location: { directory: given.directory },
@@ -151,10 +150,9 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       return fromExecutionEnded(event.value)
     case 'stepStarted': {
       const { messageId, agent, model } = event.value
-      const started = fromSetTime(createTime)
       return [
         'session.step.started',
-        { assistantMessageID: messageId, agent, model: fromModelRef(set(model)), started },
+        { assistantMessageID: messageId, agent, model: fromModelRef(set(model)), started: createTime },
       ]
     }
     case 'stepStreamed':
@@ -204,7 +202,7 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
     case 'sessionPermissionsUpdated':
       return ['session.permissions', { permissions: fromRuleset(event.value.permissions?.rules ?? []) }]
     case 'sessionViewed':
-      return ['session.viewed', { idle: fromSetTime(event.value.idleTime) }]
+      return ['session.viewed', { idle: event.value.idleTime }]
     case 'usageRecorded': {
       const { costNanos, tokens } = event.value
       const source = event.value.source === 'compaction' ? 'compaction' : 'title'

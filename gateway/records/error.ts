@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { StepRetry, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { fromSetTime, time } from './time.ts'
+import { time } from './time.ts'
 
 const MAX_INT32 = 2_147_483_647
 
@@ -34,5 +34,5 @@ export function fromSetError(error: StructuredError | undefined): JsonOf<typeof 
 }
 
 export function fromRetry({ attempt, startTime, error }: StepRetry): JsonOf<typeof retry> {
-  return { attempt, at: fromSetTime(startTime), error: fromSetError(error) }
+  return { attempt, at: startTime, error: fromSetError(error) }
 }

@@ -12,7 +12,7 @@ import {
   prompt,
   synthetic,
 } from './prompt.ts'
-import { fromSetTime, time } from './time.ts'
+import { time } from './time.ts'
 
 const user = { type: z.literal('user'), payload: z.strictObject(prompt), delivery }
 const syntheticText = { type: z.literal('synthetic'), payload: z.strictObject(synthetic), delivery }
@@ -50,7 +50,7 @@ export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxI
   return {
     id: item.messageId,
     sessionID: item.sessionId,
-    time: { created: fromSetTime(item.createTime) },
+    time: { created: item.createTime },
     ...fromContent(item, fromPrompt),
   }
 }

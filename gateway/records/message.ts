@@ -16,7 +16,7 @@ import { fromModelRef, modelRef } from './model.ts'
 import { fromOutcome, outcome } from './outcome.ts'
 import { fromPrompt, fromSynthetic, prompt, synthetic } from './prompt.ts'
 import { assistant, common, fromAssistant, fromSetModel, type Noted, noted, providerData } from './step.ts'
-import { fromSetTime, fromTime, time } from './time.ts'
+import { time } from './time.ts'
 import { cost, fromCost, fromTokenUsage, tokenUsage } from './usage.ts'
 
 /** A command that a user ran. */
@@ -108,7 +108,7 @@ type MessageJson = JsonOf<typeof message>
 export function fromMessage(message: Message | undefined): MessageJson {
   if (message === undefined) throw new Error('The session service returned no message')
   const id = message.messageId
-  const time = { created: fromSetTime(message.createTime) }
+  const time = { created: message.createTime }
   const noted = { id, time, metadata: message.metadata }
   const { kind } = message
   switch (kind.case) {
@@ -158,7 +158,7 @@ function fromShell(noted: Noted, shell: ShellCommand): MessageJson {
   return {
     ...noted,
     type: 'shell',
-    time: { ...noted.time, completed: fromTime(completeTime) },
+    time: { ...noted.time, completed: completeTime },
     shellID: shellId,
     command,
     status: shellStatuses.fromProto(status) ?? 'killed',

@@ -15,7 +15,7 @@ import { fromError, fromRetry, fromSetError, retry, structuredError } from './er
 import { finish, fromFinish } from './finish.ts'
 import { listOrAbsent, metadata } from './free.ts'
 import { fromModelRef, modelRef } from './model.ts'
-import { fromTime, time } from './time.ts'
+import { time } from './time.ts'
 import { fromToolContents, toolContent } from './tool-content.ts'
 import { cost, fromCost, fromTokenUsage, tokenUsage } from './usage.ts'
 
@@ -114,7 +114,7 @@ export function fromAssistant(noted: Noted, step: AssistantMessage): JsonOf<type
   return {
     ...noted,
     type: 'assistant',
-    time: { ...noted.time, streamed: fromTime(step.streamTime), completed: fromTime(step.completeTime) },
+    time: { ...noted.time, streamed: step.streamTime, completed: step.completeTime },
     agent: step.agent,
     model: fromSetModel(step.model),
     content: step.parts.map(fromPart),

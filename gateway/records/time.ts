@@ -1,25 +1,7 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { z } from 'zod'
 
-/** Milliseconds since the epoch, to the end of the year 9999: protobuf knows no later time. */
+/** Milliseconds since the epoch, to the end of the year 9999. */
 export const time = z.int().min(0).max(253_402_300_799_999).meta({ description: 'Milliseconds since the epoch' })
-
-/** A time of a message: most are milliseconds since the epoch. */
-type Time = Timestamp | number
-
-export function fromTime(at: Time): number
-export function fromTime(at: Time | undefined): number | undefined
-export function fromTime(at: Time | undefined): number | undefined {
-  return typeof at === 'object' ? Number(at.seconds) * 1000 + Math.floor(at.nanos / 1e6) : at
-}
-
-/** A time that the service always gives. */
-export function fromSetTime(at: Time | undefined): number {
-  if (at === undefined) throw new Error('A service returned no time')
-  return fromTime(at)
-}
-
-export const toTime: (milliseconds: number) => Timestamp = timestampFromMs
 
 /** A moment, in ISO 8601. */
 export const moment = z.iso.datetime()
@@ -30,8 +12,8 @@ export const anyMoment = z.iso.datetime({
   error: 'must be a time such as 2026-07-01T12:00:00Z or 2026-07-01T14:00:00+02:00 (in a URL, %2B02:00)',
 })
 
-export const fromMoment = (time: Time | undefined): string => new Date(fromSetTime(time)).toISOString()
+export const fromMoment = (time: number): string => new Date(time).toISOString()
 
-export function fromMaybeMoment(time: Time | undefined): string | null {
-  return time === undefined ? null : new Date(fromTime(time) ?? 0).toISOString()
+export function fromMaybeMoment(time: number | undefined): string | null {
+  return time === undefined ? null : fromMoment(time)
 }

@@ -3,7 +3,6 @@ import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
 import { toModelRef } from '../records/model.ts'
-import { toTime } from '../records/time.ts'
 import { toUpdateSession } from './mappers.ts'
 import { switchAgentBody, switchModelBody, updateSessionBody, viewSessionBody } from './schemas.ts'
 
@@ -33,7 +32,7 @@ export const viewSession = operation({
   body: viewSessionBody,
   answer: noContent,
   handle: ({ session }, { params, body, call }) =>
-    session.viewSession({ sessionId: params.sessionID, idleTime: toTime(body.idle) }, call.options()),
+    session.viewSession({ sessionId: params.sessionID, idleTime: body.idle }, call.options()),
 })
 
 export const switchAgent = operation({

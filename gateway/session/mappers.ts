@@ -15,7 +15,6 @@ import { fromOutcome } from '../records/outcome.ts'
 import { toOrder, toPageSize } from '../records/page.ts'
 import { toDelivery } from '../records/prompt.ts'
 import { fromRuleset, toRuleset } from '../records/ruleset.ts'
-import { fromSetTime, fromTime } from '../records/time.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import type { createSessionBody, listSessionsQuery, moveBody, sessionInfo, updateSessionBody } from './schemas.ts'
 
@@ -87,11 +86,11 @@ export function fromSession(session: Session | undefined): JsonOf<typeof session
     tokens: fromTokenUsage(session.tokens),
     outcome: fromOutcome(session.outcome),
     time: {
-      created: fromSetTime(session.createTime),
-      updated: fromSetTime(session.updateTime),
-      idle: fromTime(session.idleTime),
-      viewed: fromTime(session.viewTime),
-      archived: fromTime(session.archiveTime),
+      created: session.createTime,
+      updated: session.updateTime,
+      idle: session.idleTime,
+      viewed: session.viewTime,
+      archived: session.archiveTime,
     },
     title: session.title,
     location: { directory: session.directory },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { openMongoBlobStore } from '#services/session/adapters/mongo/blob-store.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -50,7 +51,7 @@ test('content that a fork is about to use is not deleted with its source', { ski
         return answer
       }, limitMs),
   }
-  const source = await sessions.listMessages(W, 'ses_1', { limit: 1, order: 'ascending' })
+  const source = await sessions.listMessages(W, 'ses_1', { limit: 1, order: Order.ASCENDING })
   const staged = await sessions.stageSession(W, 'ses_2', 'fork', {
     sessionId: 'ses_1',
     incarnation: source?.incarnation ?? '',

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
-import { blobIn, blobsOf, type Message } from '#services/session/domain/message.ts'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { blobIn, blobsOf, messageOf } from '#services/session/domain/message.ts'
 import { forkSession } from '#services/session/run/lifetime/fork-session.ts'
 import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -30,8 +29,7 @@ async function importWith({ store, sessions }: BlobFixture, id: string, data: Bu
   await holdingBlobs(store, async (hold) => {
     const files = [fileOf(await store.put(W, data, hold))]
     await delay(PAUSE_MS)
-    const prompt = create(PromptSchema, { files })
-    const message: Message = { type: 'user', id: `msg_${id}`, timeCreated: 1, prompt }
+    const message = messageOf({ messageId: `msg_${id}`, createTime: 1 }, 'user', { files })
     const staged = await sessions.stageSession(W, id, 'import')
     await sessions.appendStaged(staged, [message])
     await sessions.commitStaged(staged, fromStaged(id))
@@ -86,9 +84,9 @@ export async function race(fixture: BlobFixture): Promise<void> {
   assert.ok(forks >= WORKERS, `${forks} forks`)
   const left = await listed(sessions, {}, W)
   assert.ok(left.length >= WORKERS, 'the last import of each')
-  for (const { id } of left) {
-    await checkContents(fixture, id)
-    await sessions.removeSession(W, id)
+  for (const { sessionId } of left) {
+    await checkContents(fixture, sessionId)
+    await sessions.removeSession(W, sessionId)
   }
   await finishRemovals(sessions)
   await sweepAll(fixture)
@@ -100,7 +98,7 @@ export async function race(fixture: BlobFixture): Promise<void> {
 
 /** Everything that the messages and the inbox of a session refer to exists. */
 async function checkContents({ store, sessions }: BlobFixture, sessionId: string): Promise<void> {
-  const page = await sessions.listMessages(W, sessionId, { limit: 10, order: 'ascending' })
+  const page = await sessions.listMessages(W, sessionId, { limit: 10, order: Order.ASCENDING })
   if (page === undefined) return
   const said = page.items.map(({ message }) => message)
   const waiting = await sessions.inspect(

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf, withChanges } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery } from '#services/session/ports/session-lists.ts'
@@ -29,7 +27,7 @@ export function activityCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_2'))
     await store.admitPrompt(W, admission('msg_waiting', { sessionId: 'ses_2', wake: false }))
     const lease = await begin(fixture)
-    const begun = assistant('msg_step', { timeCreated: clock.now() + 1 })
+    const begun = assistant('msg_step', {}, clock.now() + 1)
     await store.recordStep(lease, { message: begun, events: [] })
     assert.deepEqual(
       (await read(store)).map(({ type }) => type),
@@ -39,7 +37,7 @@ export function activityCases(test: StoreTest): void {
       toolPart('call_1', 'completed', { completeTime: 1_800_000_000_250 }),
       toolPart('call_2', 'streaming'),
     ]
-    const ended = { ...begun, parts, costNanos: 12n, tokens: TOKENS, timeCompleted: clock.now() + 2 }
+    const ended = withChanges(begun, { parts, costNanos: 12n, tokens: TOKENS, completeTime: clock.now() + 2 })
     await store.recordStep(lease, { message: ended, events: [] })
     const [prompt, step, ...more] = await read(store)
     assert.deepEqual(more, [])
@@ -85,7 +83,7 @@ export function activityCases(test: StoreTest): void {
     const times = Array.from({ length: 1_234 }, (_, i) => 1_000 + (i >> 2))
     await store.revise({ workspace: W, sessionId: 'ses_1' }, nothing, (revision) => {
       for (const [i, timeCreated] of times.entries()) {
-        revision.count(assistant(`msg_${i}`, { timeCreated, timeCompleted: timeCreated }))
+        revision.count(assistant(`msg_${i}`, { completeTime: timeCreated }, timeCreated))
       }
     })
     const timesOf = async (query: Partial<ActivityQuery>) =>
@@ -102,14 +100,14 @@ export function activityCases(test: StoreTest): void {
   test('the activity of an import counts after its commit, that of a fork does not, and a removal takes it away', async ({
     store,
   }) => {
-    const step = assistant('msg_step', { timeCreated: 7, timeCompleted: 8 })
-    const settled: Message[] = [said('msg_1', 5), step, assistant('msg_running', { timeCreated: 9 })]
+    const step = assistant('msg_step', { completeTime: 8 }, 7)
+    const settled = [said('msg_1', 5), step, assistant('msg_running', {}, 9)]
     const imported = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(imported, settled)
     assert.deepEqual(await read(store), [])
     await store.commitStaged(imported, fromStaged('ses_1'))
     const forked = await store.stageSession(W, 'ses_2', 'fork')
-    await store.appendStaged(forked, [said('msg_2', 5), { ...step, id: 'msg_copy' }])
+    await store.appendStaged(forked, [said('msg_2', 5), { ...step, messageId: 'msg_copy' }])
     await store.commitStaged(forked, fromStaged('ses_2'))
     const counted = (await read(store)).map(({ type, timeCreated }) => [type, timeCreated])
     assert.deepEqual(counted, [
@@ -123,12 +121,11 @@ export function activityCases(test: StoreTest): void {
   })
 
   test('children and roots are known, and a project has what is its own now', async ({ store }) => {
-    const location = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: '' })
     await store.createSession(W, newSession('ses_1'))
-    await store.createSession(W, newSession('ses_2', { location }), 'ses_1')
+    await store.createSession(W, newSession('ses_2', { directory: '/other', projectId: 'prj_2' }), 'ses_1')
     for (const sessionId of ['ses_1', 'ses_2']) {
       await store.revise({ workspace: W, sessionId }, nothing, (revision) =>
-        revision.count(assistant(`msg_${sessionId}`, { timeCreated: 5, timeCompleted: 6 })),
+        revision.count(assistant(`msg_${sessionId}`, { completeTime: 6 }, 5)),
       )
     }
     assert.deepEqual(
@@ -143,8 +140,8 @@ export function activityCases(test: StoreTest): void {
   })
 }
 
-function said(id: string, timeCreated: number): Message {
-  return { type: 'user', id, timeCreated, prompt: create(PromptSchema, { text: id }) }
+function said(messageId: string, createTime: number) {
+  return messageOf({ messageId, createTime }, 'user', { text: messageId })
 }
 
 async function read(store: UseCases, query: Partial<ActivityQuery> = {}, workspace = W): Promise<CountedActivity[]> {

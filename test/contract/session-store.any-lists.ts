@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
 import fc from 'fast-check'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { admission, get, listed, newSession, type StoreFixture, type StoreTest, W } from './session-store.support.ts'
 
@@ -20,14 +19,14 @@ export function anyListCases(test: StoreTest): void {
     const one = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
     const project = fc.record({ projectId: one(...PROJECTS), subpath: one(...SUBPATHS) })
     const queries = fc.record({
-      order: fc.constantFrom('ascending' as const, 'descending' as const),
+      order: fc.constantFrom(Order.ASCENDING, Order.DESCENDING),
       limit: fc.constantFrom(1, 7, 50),
 
       directory: one(...DIRECTORIES),
       parentId: one(null, 'ses_7', 'ses_none'),
       project,
       search: one('parser', 'LEX', 'er', 'a', 'ser of t', '0%', 'parser lexer', 'nothing'),
-      until: one(all[100]?.timeUpdated, all[0]?.timeUpdated),
+      until: one(all[100]?.updateTime, all[0]?.updateTime),
     })
     await fc.assert(
       fc.asyncProperty(queries, async ({ project: { projectId, subpath }, ...query }) => {
@@ -51,7 +50,7 @@ export function anyListCases(test: StoreTest): void {
   test('pages that are read while sessions are prompted show each that is not, and none twice', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 60)
-    for (const order of ['ascending', 'descending'] as const) {
+    for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {
       for (const search of [undefined, 'lexer', 'er of the']) {
         const until = clock.now()
         const seen: string[] = []
@@ -62,7 +61,7 @@ export function anyListCases(test: StoreTest): void {
             order,
             limit: 7,
             ...(search !== undefined && { search }),
-            ...(order === 'ascending' && { until }),
+            ...(order === Order.ASCENDING && { until }),
             ...(after && { after }),
           })
           if (page.length === 0) break
@@ -70,18 +69,18 @@ export function anyListCases(test: StoreTest): void {
           after = page.at(-1)
           // Three of them in an hour.
           clock.advance(HOUR_MS / 3)
-          for (const sessionId of [page[0]?.id ?? '', after?.id ?? '', `ses_${(turn * 13) % 60}`]) {
+          for (const sessionId of [page[0]?.sessionId ?? '', after?.sessionId ?? '', `ses_${(turn * 13) % 60}`]) {
             prompted.add(sessionId)
             const id = `msg_${order}_${search}_${turn}_${sessionId}`
             await store.admitPrompt(W, admission(id, { sessionId, wake: false }))
           }
         }
-        assert.equal(new Set(seen).size, seen.length, `none twice, ${order}, ${search}`)
+        assert.equal(new Set(seen).size, seen.length, `none twice, ${Order[order]}, ${search}`)
         const quiet = ids(inModel(all, { search })).filter((id) => !prompted.has(id))
         assert.deepEqual(
           quiet.filter((id) => !seen.includes(id)),
           [],
-          `none skipped, ${order}, ${search}`,
+          `none skipped, ${Order[order]}, ${search}`,
         )
       }
     }
@@ -90,13 +89,13 @@ export function anyListCases(test: StoreTest): void {
   test('a search shows each session that stays where it is, and none twice, while others move, change and go', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 600)
-    for (const order of ['ascending', 'descending'] as const) {
+    for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {
       const until = clock.now()
       const changed = new Set<string>()
       const found: string[] = []
       let turns = 0
       for await (const batch of store.listSessions(W, { order, search: 'er', limit: 1_000, until })) {
-        found.push(...batch.map(({ id }) => id))
+        found.push(...batch.map(({ sessionId }) => sessionId))
         for (const i of [1, 2, 3]) {
           const sessionId = `ses_${(++turns * 7 + i * 100) % 600}`
           changed.add(sessionId)
@@ -107,12 +106,12 @@ export function anyListCases(test: StoreTest): void {
         }
       }
       assert.ok(turns > 3, `${turns} turns`)
-      assert.equal(new Set(found).size, found.length, `none twice, ${order}`)
+      assert.equal(new Set(found).size, found.length, `none twice, ${Order[order]}`)
       const quiet = inModel(await present(store, all), { order, search: 'er', until })
       assert.deepEqual(
         found.filter((id) => !changed.has(id)),
         ids(quiet).filter((id) => !changed.has(id)),
-        order,
+        Order[order],
       )
     }
   })
@@ -120,7 +119,7 @@ export function anyListCases(test: StoreTest): void {
 
 /** Those sessions that are still there. */
 async function present(store: StoreFixture['store'], all: readonly Session[]): Promise<Session[]> {
-  const found = await Promise.all(all.map(({ id }) => store.getSession(W, id)))
+  const found = await Promise.all(all.map(({ sessionId }) => store.getSession(W, sessionId)))
   return found.filter((session) => session !== undefined)
 }
 
@@ -132,12 +131,9 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
     if (i % 3 === 0) clock.advance(1)
     const title = i % 11 === 0 ? undefined : `${WORDS[i % 7]} ${WORDS[(i * 5) % 7]} ${i % 13}`
     const projectId = PROJECTS[i % 2] as string
-    const location = create(SessionLocationSchema, {
-      directory: DIRECTORIES[i % 3] as string,
-      projectId,
-      subpath: SUBPATHS[(i >> 2) % 3] as string,
-    })
-    made.push(store.createSession(W, newSession(`ses_${i}`, { title, location }), i % 5 === 4 ? 'ses_7' : undefined))
+    const directory = DIRECTORIES[i % 3] as string
+    const at = { directory, projectId, subpath: SUBPATHS[(i >> 2) % 3] as string }
+    made.push(store.createSession(W, newSession(`ses_${i}`, { title, ...at }), i % 5 === 4 ? 'ses_7' : undefined))
   }
   await Promise.all(made)
   for (const i of numbers.filter((n) => n % 17 === 3)) {
@@ -156,16 +152,16 @@ export function inModel(
   const found = all.filter(
     (session) =>
       (search === undefined || session.title?.toLowerCase().includes(search.toLowerCase())) &&
-      (directory === undefined || session.location.directory === directory) &&
-      (projectId === undefined || session.location.projectId === projectId) &&
-      (subpath === undefined || session.location.subpath === subpath) &&
+      (directory === undefined || session.directory === directory) &&
+      (projectId === undefined || session.projectId === projectId) &&
+      (subpath === undefined || session.subpath === subpath) &&
       (parentId === undefined || (session.parentId ?? null) === parentId) &&
-      (until === undefined || session.timeUpdated <= until),
+      (until === undefined || session.updateTime <= until),
   )
-  const sorted = found.sort((a, b) => a.timeUpdated - b.timeUpdated || (a.id < b.id ? -1 : 1))
-  return order === 'descending' ? sorted.reverse() : sorted
+  const sorted = found.sort((a, b) => a.updateTime - b.updateTime || (a.sessionId < b.sessionId ? -1 : 1))
+  return order === Order.DESCENDING ? sorted.reverse() : sorted
 }
 
 function ids(sessions: readonly Session[]): string[] {
-  return sessions.map(({ id }) => id)
+  return sessions.map(({ sessionId }) => sessionId)
 }

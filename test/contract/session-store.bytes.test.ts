@@ -6,20 +6,21 @@ import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { BSON } from 'mongodb'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { MessageOf } from '#services/session/domain/message.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { extended, sent, started } from '#test/support/session-turns.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { acquire, admission, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
+import { acquire, admission, admit, ManualClock, MODEL, newSession, W } from './session-store.support.ts'
 
 const CALLS = 30
 const RESULT_BYTES = 50_000
@@ -33,12 +34,12 @@ const MOST_READ_BYTES = LEAST_BYTES * 1.5
 async function doStep(port: SessionStore): Promise<void> {
   const store = withUseCases(port)
   await store.createSession(W, newSession())
-  await admit(store, 'steer', 'msg_1')
+  await admit(store, Delivery.STEER, 'msg_1')
   const lease = await acquire(store, 60_000)
   await store.promote(lease, 'idle')
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
-  const draft = new StepDraft(newStep('msg_step', 'build', assistant('').model, 0), 100)
-  let before: AssistantMessage | undefined
+  const draft = new StepDraft(newStep('msg_step', 'build', MODEL, 0), 100)
+  let before: MessageOf<'assistant'> | undefined
   const write = async (events: readonly DurableEventData[]): Promise<void> => {
     const { message } = draft
     await owned.recordStep(before, { message, events })
@@ -56,8 +57,8 @@ async function doStep(port: SessionStore): Promise<void> {
     await write([draft.settle(callId, { error: undefined, content, metadata: undefined }, 0)])
   }
   const [, stored] = await store.readTranscript(lease, 0)
-  assert.ok(stored?.message.type === 'assistant')
-  assert.equal(stored.message.parts.length, CALLS)
+  assert.ok(stored?.message.kind.case === 'assistant')
+  assert.equal(stored.message.kind.value.parts.length, CALLS)
 }
 
 test('a step with 30 long results writes each of them once (SQLite)', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { CompactionMessage } from '#services/session/domain/message.ts'
+import { Compaction_Status as Status } from '#gen/portico/session/v1/message_pb.js'
+import { Delivery, Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -14,6 +14,7 @@ import {
   messages,
   moveAdmission,
   newSession,
+  plain,
   type StoreTest,
   W,
 } from './session-store.support.ts'
@@ -32,7 +33,7 @@ export function compactionCases(test: StoreTest): void {
     const first = await store.admitCompaction(W, compaction('msg_c'))
     assert.deepEqual([first.type, first.compaction], ['compaction', {}])
     const [one, two] = await Promise.all(
-      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: 'queue' }))),
+      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: Delivery.QUEUE }))),
     )
     assert.deepEqual([one, two], [first, first])
     assert.deepEqual(
@@ -48,9 +49,9 @@ export function compactionCases(test: StoreTest): void {
   test('a steered compaction enters before the steers ahead of it, but never before a move', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     await store.admitCompaction(W, compaction('msg_c'))
     const left = async () => (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item.id)
     const step = async () => {
@@ -66,37 +67,38 @@ export function compactionCases(test: StoreTest): void {
   test('a compaction begins a run on the account of its admitter, and ends it without continuing an older one', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    await store.recordStep(lease, { message: assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_step', { streamTime: 1, completeTime: 1 }), events: [] })
     await store.requestInterrupt(W, 'ses_1')
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     await store.admitCompaction(W, compaction('msg_c'))
     const next = await acquire(store, longMs)
     const { next: begun } = await store.beginStep(next)
-    assert.equal(begun?.type === 'compaction' && begun.message.status, 'running')
-    assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: 'succeeded', error: undefined })
+    assert.equal(begun?.type === 'compaction' && begun.message.kind.value.status, Status.RUNNING)
+    assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: Outcome.SUCCEEDED, error: undefined })
   })
 
   test('a compaction that an owner left running is settled as failed, and one that ended is not', async (fixture) => {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
-    const step = assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 })
+    const step = assistant('msg_step', { streamTime: 1, completeTime: 1 })
     await store.recordStep(lease, { message: step, events: [] })
     const start = await store.beginStep(lease, undefined, { full: true })
     assert.equal(start.next?.type, 'end')
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const { next } = await store.beginStep(lease, undefined, { full: true })
     assert.ok(next?.type === 'compaction')
-    assert.deepEqual(await running(), [next.message])
+    assert.deepEqual(plain(await running()), plain([next.message.kind.value]))
     const events = await eventsOf(store, 1, () => store.settleAborted(lease))
-    const { id, manual } = next.message
+    const { messageId, kind } = next.message
+    const { manual } = kind.value
     const error = structuredError('aborted', 'The compaction was cut off')
-    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId: id, manual, error })
+    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId, manual, error })
     assert.deepEqual(
       (await running()).map(({ status, error }) => [status, error]),
-      [['failed', error]],
+      [[Status.FAILED, error]],
     )
     const again = await store.beginStep(lease, undefined, { full: true })
     assert.ok(again.next?.type === 'compaction')
@@ -105,14 +107,18 @@ export function compactionCases(test: StoreTest): void {
     const before = await get(store)
     await store.finishCompaction(lease, again.next.message, { text: 'All', model, costNanos: 5n, tokens })
     const after = await get(store)
-    assert.deepEqual([after.costNanos - before.costNanos, after.tokens.output - before.tokens.output], [5n, 2])
+    assert.deepEqual(
+      [after.costNanos - before.costNanos, (after.tokens?.output ?? 0) - (before.tokens?.output ?? 0)],
+      [5n, 2],
+    )
     await store.settleAborted(lease)
     assert.deepEqual(
       (await running()).map(({ status }) => status),
-      ['failed', 'completed'],
+      [Status.FAILED, Status.COMPLETED],
     )
-    async function running(): Promise<CompactionMessage[]> {
-      return (await messages(store)).flatMap(({ message }) => (message.type === 'compaction' ? [message] : []))
+    async function running() {
+      const kinds = (await messages(store)).map(({ message }) => message.kind)
+      return kinds.flatMap((kind) => (kind.case === 'compaction' ? [kind.value] : []))
     }
   })
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  Delivery,
+  Outcome,
+  type Session,
+  type SessionLocation,
+  SessionLocationSchema,
+} from '#gen/portico/session/v1/session_pb.js'
+import { messageOf } from '#services/session/domain/message.ts'
 import {
   acquire,
   admission,
@@ -22,6 +29,10 @@ import { eventsOf } from './session-store.tail.ts'
 const there = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a/b' })
 const here = create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' })
 
+function locationOf({ directory, projectId, subpath }: Session): SessionLocation {
+  return create(SessionLocationSchema, { directory, projectId, subpath })
+}
+
 /** Synthetic texts and moves: how they enter the conversation. */
 export function controlCases(test: StoreTest): void {
   test('a synthetic text becomes a message with its event', async (fixture) => {
@@ -38,8 +49,8 @@ export function controlCases(test: StoreTest): void {
       ],
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
-    const message = { type: 'synthetic', id: 'msg_1', timeCreated: clock.now(), synthetic }
-    assert.deepEqual(plain(stored?.message), message)
+    const kind = { case: 'synthetic', value: plain(synthetic) }
+    assert.deepEqual(plain(stored?.message), { messageId: 'msg_1', createTime: clock.now(), kind })
   })
 
   test('a move is applied with its message and events, and is no input', async (fixture) => {
@@ -53,11 +64,11 @@ export function controlCases(test: StoreTest): void {
         id: 'msg_1',
         sessionId: 'ses_1',
         move: plain(there),
-        delivery: 'steer',
+        delivery: Delivery.STEER,
         timeCreated: clock.now(),
       },
     })
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     clock.advance(5)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'step'))
     assert.deepEqual(
@@ -67,13 +78,13 @@ export function controlCases(test: StoreTest): void {
         [{ type: 'session-moved', location: there }, '/other'],
       ],
     )
-    const timeCreated = clock.now()
+    const head = { messageId: 'msg_1', createTime: clock.now() }
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
-    const switched = { type: 'location-switched', id: 'msg_1', timeCreated, location: there, previous: here }
+    const switched = messageOf(head, 'locationSwitched', { location: there, previous: here })
     assert.deepEqual(stored?.message, switched)
     const session = await get(store)
-    assert.deepEqual([session.location, session.timeUpdated], [there, clock.now()])
-    const ids = async (filter: object) => (await listed(store, filter)).map(({ id }) => id)
+    assert.deepEqual([locationOf(session), session.updateTime], [there, clock.now()])
+    const ids = async (filter: object) => (await listed(store, filter)).map(({ sessionId }) => sessionId)
     assert.deepEqual(await ids({ directory: '/other' }), ['ses_1'])
     assert.deepEqual(await ids({ directory: '/project' }), [])
     assert.deepEqual(await ids({ projectId: 'prj_2', subpath: 'a/b' }), ['ses_1'])
@@ -82,13 +93,13 @@ export function controlCases(test: StoreTest): void {
   test('a move splits promotion: inputs before it, the move alone, inputs after it', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m1'))
     await store.moveSession(W, moveAdmission('msg_m2'))
     await store.admitSynthetic(W, syntheticAdmission('msg_s2', { text: 'Hi' }))
-    await admit(store, 'steer', 'msg_s3')
-    const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.id)
+    await admit(store, Delivery.STEER, 'msg_s3')
+    const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await step(), ['msg_s1'])
     assert.deepEqual(await step(), ['msg_m1'])
     assert.deepEqual(await step(), ['msg_m2'])
@@ -100,11 +111,11 @@ export function controlCases(test: StoreTest): void {
   test('at an idle boundary a queued item is in order with the move, and a queued move waits for its turn', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await store.moveSession(W, moveAdmission('msg_m2', { delivery: 'queue' }))
-    await admit(store, 'steer', 'msg_s1')
-    const idle = async () => (await store.promote(lease, 'idle')).messages.map(({ message }) => message.id)
+    await store.moveSession(W, moveAdmission('msg_m2', { delivery: Delivery.QUEUE }))
+    await admit(store, Delivery.STEER, 'msg_s1')
+    const idle = async () => (await store.promote(lease, 'idle')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await idle(), ['msg_q1'])
     assert.deepEqual(await idle(), ['msg_m1'])
     assert.deepEqual(await idle(), ['msg_m2'])
@@ -118,10 +129,10 @@ export function controlCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     assert.deepEqual((await store.beginStep(lease)).next, { type: 'boundary' })
     assert.equal((await store.beginStep(lease)).next, undefined)
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     const session = await get(store)
-    assert.deepEqual([session.location, session.outcome, session.timeIdle], [there, undefined, undefined])
-    assert.deepEqual(names(await messages(store)), ['location-switched'])
+    assert.deepEqual([locationOf(session), session.outcome, session.idleTime], [there, undefined, undefined])
+    assert.deepEqual(names(await messages(store)), ['locationSwitched'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
@@ -129,11 +140,11 @@ export function controlCases(test: StoreTest): void {
   test('an input that begins a run after a move begins it in the new location', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await store.moveSession(W, moveAdmission('msg_1', { move: there }))
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const lease = await acquire(store, longMs)
     await store.beginStep(lease)
     const { session, next } = await store.beginStep(lease)
-    assert.deepEqual([session.location, next], [there, { type: 'step' }])
+    assert.deepEqual([locationOf(session), next], [there, { type: 'step' }])
   })
 
   test('no move is applied to a run that is to be interrupted, and none that was parked', async (fixture) => {
@@ -142,12 +153,12 @@ export function controlCases(test: StoreTest): void {
     await store.moveSession(W, moveAdmission('msg_1', { move: there }))
     await store.requestInterrupt(W, 'ses_1')
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
-    assert.deepEqual((await get(store)).location, here)
-    await admit(store, 'steer', 'msg_2')
+    assert.deepEqual(locationOf(await get(store)), here)
+    await admit(store, Delivery.STEER, 'msg_2')
     const next = await acquire(store, longMs)
-    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['location-switched'])
+    assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['locationSwitched'])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
   })
 
@@ -156,7 +167,7 @@ export function controlCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_p', { wake: false }))
     await store.moveSession(W, moveAdmission('msg_m1'))
-    await store.moveSession(W, moveAdmission('msg_m2', { delivery: 'queue' }))
+    await store.moveSession(W, moveAdmission('msg_m2', { delivery: Delivery.QUEUE }))
     await store.requestInterrupt(W, 'ses_1')
     const events = await eventsOf(store, 3, () => store.moveSession(W, moveAdmission('msg_m3', { move: there }), true))
     assert.deepEqual(
@@ -167,9 +178,9 @@ export function controlCases(test: StoreTest): void {
         { type: 'session-moved', location: there },
       ],
     )
-    assert.deepEqual((await get(store)).location, there)
+    assert.deepEqual(locationOf(await get(store)), there)
     await store.moveSession(W, moveAdmission('msg_m3', { move: there }), true)
-    assert.deepEqual(names(await messages(store)), ['location-switched'], 'the same move again is the same')
+    assert.deepEqual(names(await messages(store)), ['locationSwitched'], 'the same move again is the same')
     const lease = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_p'])
   })
@@ -177,13 +188,13 @@ export function controlCases(test: StoreTest): void {
   test('a stranded session that is due, or runs, moves at its boundary', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_first')
+    await admit(store, Delivery.STEER, 'msg_first')
     await store.moveSession(W, moveAdmission('msg_1', { move: there }), true)
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     const lease = await acquire(store, fixture.longMs)
     await store.promote(lease, 'idle')
     await store.moveSession(W, moveAdmission('msg_2', { move: there }), true)
-    assert.deepEqual((await get(store)).location, here)
+    assert.deepEqual(locationOf(await get(store)), here)
     assert.equal((await store.inbox(W, 'ses_1', 0, 10)).length, 2)
   })
 }

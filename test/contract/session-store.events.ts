@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEventData } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -44,7 +45,7 @@ export function eventCases(test: StoreTest): void {
   test('a reader from now on gets no earlier events', async ({ store }) => {
     await store.createSession(W, newSession())
     await new Promise((resolve) => setTimeout(resolve, 50))
-    const [event] = await eventsOf(store, 1, () => admit(store, 'steer', 'msg_1'))
+    const [event] = await eventsOf(store, 1, () => admit(store, Delivery.STEER, 'msg_1'))
     assert.equal(event?.data.type, 'inbox-enqueued')
   })
 
@@ -207,20 +208,20 @@ export function changeCases(test: StoreTest): void {
       for (const kind of kinds) assert.ok(received.flat().includes(kind), kind)
     }
     await store.createSession(W, newSession())
-    await expects(() => admit(store, 'steer', 'msg_1'), 'run', 'work')
+    await expects(() => admit(store, Delivery.STEER, 'msg_1'), 'run', 'work')
     const lease = await acquire(store, fixture.longMs)
     await expects(() => store.promote(lease, 'idle'), 'run')
     await expects(() => store.requestPermission(lease, request('per_1')), 'permission')
-    const once = { reply: 'once', message: '' } as const
+    const once = { reply: PermissionReply.ONCE, message: '' } as const
     await expects(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
     await expects(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')
-    await admit(store, 'queue', 'msg_2')
-    await expects(() => store.endRun(lease, 'interrupted'), 'interrupt', 'run', 'work')
+    await admit(store, Delivery.QUEUE, 'msg_2')
+    await expects(() => store.endRun(lease, Outcome.INTERRUPTED), 'interrupt', 'run', 'work')
     const next = await acquire(store, fixture.longMs)
     await expects(() => store.releaseLease(next), 'run', 'work')
     listener[Symbol.dispose]()
     received.length = 0
-    await admit(store, 'queue', 'msg_3')
+    await admit(store, Delivery.QUEUE, 'msg_3')
     assert.deepEqual(received, [])
   })
 
@@ -247,7 +248,7 @@ export function retentionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
     const parts = [toolPart('call_1', 'completed', { content: [textResult('seen')] })]
-    const message = assistant('msg_step', { parts, timeCompleted: clock.now() })
+    const message = assistant('msg_step', { parts, completeTime: clock.now() })
     const { content, metadata, input = {} } = callIn(parts[0])
     await store.recordStep(lease, {
       message,
@@ -318,7 +319,7 @@ export function retentionCases(test: StoreTest): void {
     clock.advance(1_000)
     while ((await store.expireEvents(clock.now())) > 0);
     await using late = await tail(store, own?.position)
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     for (const reader of [live, late]) {
       const [event] = await reader.events(1)
       assert.equal(event?.data.type, 'inbox-enqueued')
@@ -332,12 +333,12 @@ export function retentionCases(test: StoreTest): void {
     await using live = await tail(store)
     const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     await live.events(1)
-    await admit(store, 'steer', 'msg_1', 'msg_expired')
+    await admit(store, Delivery.STEER, 'msg_1', 'msg_expired')
     await live.events(2)
     clock.advance(1_000)
     assert.equal(await store.expireEvents(clock.now() - 5_000), 0)
     const before = clock.now()
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const [second] = await live.events(1)
     assert.equal(await store.expireEvents(before), 3)
     const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 })
@@ -347,7 +348,7 @@ export function retentionCases(test: StoreTest): void {
     await using late = await tail(store, first?.position)
     await late.expect('missed')
     await using current = await tail(store, second?.position)
-    await admit(store, 'steer', 'msg_3')
+    await admit(store, Delivery.STEER, 'msg_3')
     for (const reader of [current, late, live]) {
       // A reader that has missed some may be given what is kept.
       const events = [...(await reader.events(1))]

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -24,7 +25,7 @@ async function family(store: UseCases, parents: Readonly<Record<string, string |
 }
 
 async function ids(store: UseCases): Promise<string[]> {
-  return (await listed(store, {})).map(({ id }) => id).sort()
+  return (await listed(store, {})).map(({ sessionId }) => sessionId).sort()
 }
 
 /** How sessions with others below them are removed, and those that are read at the same time. */
@@ -32,13 +33,13 @@ export function familyCases(test: StoreTest): void {
   test('messages that are read while their session is removed are whole, or it is not there', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
     const said = Array.from({ length: 300 }, (_, i) =>
-      assistant(`msg_${i}`, { parts: [stepPart('text', { text: `Hi ${i}` })], timeCompleted: 2 }),
+      assistant(`msg_${i}`, { parts: [stepPart('text', { text: `Hi ${i}` })], completeTime: 2 }),
     )
     for (let at = 0; at < said.length; at += 100) await store.appendStaged(staged, said.slice(at, at + 100))
     await store.commitStaged(staged, fromStaged('ses_1'))
     const removed = store.removeSession(W, 'ses_1').then(() => finishRemovals(store))
     for (let there = true; there; ) {
-      const page = await store.listMessages(W, 'ses_1', { limit: 300, order: 'ascending' })
+      const page = await store.listMessages(W, 'ses_1', { limit: 300, order: Order.ASCENDING })
       const last = await store.getMessage(W, 'ses_1', 'msg_299')
       if (page !== undefined) assert.deepEqual(plain(page.items.map(({ message }) => message)), plain(said))
       if (last !== undefined) assert.deepEqual(plain(last.message), plain(said.at(-1)))

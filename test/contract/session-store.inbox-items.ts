@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admission,
@@ -24,7 +24,9 @@ import { eventsOf } from './session-store.tail.ts'
 
 /** Ids of what waits, with their delivery. */
 async function waiting({ store }: StoreFixture): Promise<string[]> {
-  return (await store.inbox(W, 'ses_1', 0, 100)).map(({ item: { id, delivery } }) => `${id} ${delivery}`)
+  return (await store.inbox(W, 'ses_1', 0, 100)).map(
+    ({ item: { id, delivery } }) => `${id} ${Delivery[delivery].toLowerCase()}`,
+  )
 }
 
 /** Inbox items of all types: the list of them, their cancellation, and changes of their delivery. */
@@ -34,19 +36,19 @@ export function inboxItemCases(test: StoreTest): void {
     await begin(fixture)
     const synthetic = { text: 'A build failed', description: 'CI', metadata: { $a: { 'b.c': [1] } } }
     const move = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a' })
-    await admit(store, 'queue', 'msg_1')
+    await admit(store, Delivery.QUEUE, 'msg_1')
     await store.admitSynthetic(W, syntheticAdmission('msg_2', synthetic))
-    await store.moveSession(W, moveAdmission('msg_3', { move, delivery: 'queue' }))
-    await admit(store, 'steer', 'msg_4')
+    await store.moveSession(W, moveAdmission('msg_3', { move, delivery: Delivery.QUEUE }))
+    await admit(store, Delivery.STEER, 'msg_4')
     const items = await store.inbox(W, 'ses_1', 0, 100)
     const base = { sessionId: 'ses_1', timeCreated: clock.now() }
     assert.deepEqual(
       items.map(({ item, admitter }) => plain([item, admitter])),
       [
-        { type: 'prompt', id: 'msg_1', ...base, delivery: 'queue', prompt: plain(admission('msg_1').prompt) },
-        { type: 'synthetic', id: 'msg_2', ...base, delivery: 'steer', synthetic },
-        { type: 'move', id: 'msg_3', ...base, delivery: 'queue', move: plain(move) },
-        { type: 'prompt', id: 'msg_4', ...base, delivery: 'steer', prompt: plain(admission('msg_4').prompt) },
+        { type: 'prompt', id: 'msg_1', ...base, delivery: Delivery.QUEUE, prompt: plain(admission('msg_1').prompt) },
+        { type: 'synthetic', id: 'msg_2', ...base, delivery: Delivery.STEER, synthetic },
+        { type: 'move', id: 'msg_3', ...base, delivery: Delivery.QUEUE, move: plain(move) },
+        { type: 'prompt', id: 'msg_4', ...base, delivery: Delivery.STEER, prompt: plain(admission('msg_4').prompt) },
       ].map((item) => [item, admitter]),
     )
     const seqs = items.map(({ seq }) => seq)
@@ -64,21 +66,21 @@ export function inboxItemCases(test: StoreTest): void {
   test('a changed delivery is an event, moves the session up, and counts from then on', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_1', 'msg_2')
-    await admit(store, 'steer', 'msg_3')
+    await admit(store, Delivery.QUEUE, 'msg_1', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_3')
     clock.advance(5)
     const events = await eventsOf(store, 2, async () => {
-      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'), undefined)
-      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', 'queue'), undefined)
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_2', Delivery.STEER), undefined)
+      assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', Delivery.QUEUE), undefined)
     })
     assert.deepEqual(
       events.map(({ data }) => data),
       [
-        { type: 'inbox-delivery-changed', messageId: 'msg_2', delivery: 'steer' },
-        { type: 'inbox-delivery-changed', messageId: 'msg_3', delivery: 'queue' },
+        { type: 'inbox-delivery-changed', messageId: 'msg_2', delivery: Delivery.STEER },
+        { type: 'inbox-delivery-changed', messageId: 'msg_3', delivery: Delivery.QUEUE },
       ],
     )
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.equal((await get(store)).updateTime, clock.now())
     assert.deepEqual(await waiting(fixture), ['msg_1 queue', 'msg_2 steer', 'msg_3 queue'])
     assert.deepEqual(names((await store.promote(lease, 'step')).messages), ['msg_2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
@@ -88,29 +90,29 @@ export function inboxItemCases(test: StoreTest): void {
     const { store } = fixture
     await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    await admit(store, 'queue', 'msg_1', 'msg_cancelled')
+    await admit(store, Delivery.QUEUE, 'msg_1', 'msg_cancelled')
     await store.cancelItem(W, 'ses_1', 'msg_cancelled')
     for (const [session, id, delivery, unchanged] of [
-      ['ses_1', 'msg_1', 'queue', 'same'],
-      ['ses_1', 'msg_first', 'queue', 'delivered'],
-      ['ses_1', 'msg_first', 'steer', 'delivered'],
-      ['ses_1', 'msg_cancelled', 'steer', 'cancelled'],
-      ['ses_1', 'msg_unknown', 'steer', 'unknown'],
-      ['ses_2', 'msg_1', 'steer', 'unknown'],
+      ['ses_1', 'msg_1', Delivery.QUEUE, 'same'],
+      ['ses_1', 'msg_first', Delivery.QUEUE, 'delivered'],
+      ['ses_1', 'msg_first', Delivery.STEER, 'delivered'],
+      ['ses_1', 'msg_cancelled', Delivery.STEER, 'cancelled'],
+      ['ses_1', 'msg_unknown', Delivery.STEER, 'unknown'],
+      ['ses_2', 'msg_1', Delivery.STEER, 'unknown'],
     ] as const) {
       const said = await store.changeDelivery(W, session, id, delivery)
       assert.equal(said, unchanged, `${session} ${id} ${delivery}`)
     }
     assert.deepEqual(await waiting(fixture), ['msg_1 queue'])
-    await assert.rejects(store.changeDelivery(OTHER, 'ses_1', 'msg_1', 'steer'), refusal('SESSION_NOT_FOUND'))
+    await assert.rejects(store.changeDelivery(OTHER, 'ses_1', 'msg_1', Delivery.STEER), refusal('SESSION_NOT_FOUND'))
   })
 
   test('a change to steer wakes the session, one to queue does not', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_1', { wake: false }))
-    await store.changeDelivery(W, 'ses_1', 'msg_1', 'queue')
+    await store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.QUEUE)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await store.changeDelivery(W, 'ses_1', 'msg_1', 'steer')
+    await store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.STEER)
     const lease = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
   })
@@ -119,9 +121,9 @@ export function inboxItemCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    await admit(store, 'queue', 'msg_1')
+    await admit(store, Delivery.QUEUE, 'msg_1')
     await store.moveSession(W, moveAdmission('msg_2'))
-    await admit(store, 'steer', 'msg_3')
+    await admit(store, Delivery.STEER, 'msg_3')
     clock.advance(5)
     const events = await eventsOf(store, 3, async () => {
       await store.cancelItem(W, 'ses_2', 'msg_1')
@@ -138,7 +140,7 @@ export function inboxItemCases(test: StoreTest): void {
     )
     assert.deepEqual(await waiting(fixture), ['msg_3 steer'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_3'])
-    assert.equal((await get(store)).location.directory, '/project')
+    assert.equal((await get(store)).directory, '/project')
   })
 
   test('a cancelled input keeps its id: it is refused when it is sent again, and wakes no run', async (fixture) => {
@@ -181,13 +183,13 @@ export function inboxItemCases(test: StoreTest): void {
   test('changes that are made at once see each other', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
-    await admit(store, 'queue', 'msg_1', 'msg_2')
+    await admit(store, Delivery.QUEUE, 'msg_1', 'msg_2')
     const changed = await Promise.all([
-      store.changeDelivery(W, 'ses_1', 'msg_1', 'steer'),
-      store.changeDelivery(W, 'ses_1', 'msg_1', 'steer'),
-      store.cancelItem(W, 'ses_1', 'msg_1').then(() => store.changeDelivery(W, 'ses_1', 'msg_1', 'queue')),
+      store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.STEER),
+      store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.STEER),
+      store.cancelItem(W, 'ses_1', 'msg_1').then(() => store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.QUEUE)),
       store.cancelItem(W, 'ses_1', 'msg_2'),
-      store.changeDelivery(W, 'ses_1', 'msg_2', 'steer'),
+      store.changeDelivery(W, 'ses_1', 'msg_2', Delivery.STEER),
     ])
     assert.deepEqual(changed, [undefined, 'same', 'cancelled', undefined, 'cancelled'])
     assert.deepEqual(await waiting(fixture), [])
@@ -198,11 +200,11 @@ export function inboxItemCases(test: StoreTest): void {
     const lease = await begin(fixture)
     for (let round = 0; round < 8; round++) {
       const id = `msg_${round}`
-      await admit(store, 'queue', id)
+      await admit(store, Delivery.QUEUE, id)
       const works = [
         () => store.promote(lease, 'idle'),
         () => store.cancelItem(W, 'ses_1', id),
-        () => store.changeDelivery(W, 'ses_1', id, 'steer'),
+        () => store.changeDelivery(W, 'ses_1', id, Delivery.STEER),
       ]
       const order = [works[round % 3], works[(round + 1) % 3], works[(round + 2) % 3]]
       await Promise.all(order.map((work) => work?.()))
@@ -223,7 +225,7 @@ export function inboxItemCases(test: StoreTest): void {
   test('an id is a conflict where it names an item of another type', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
-    await admit(store, 'queue', 'msg_prompt')
+    await admit(store, Delivery.QUEUE, 'msg_prompt')
     await store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
     await store.moveSession(W, moveAdmission('msg_move'))
     const digest = 'the same'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import {
   acquire,
@@ -42,15 +42,15 @@ export function inboxCases(test: StoreTest): void {
       id: 'msg_1',
       sessionId: 'ses_1',
       prompt,
-      delivery: 'queue',
+      delivery: Delivery.QUEUE,
       timeCreated: clock.now(),
     }
     const [event] = await eventsOf(store, 1, async () => {
-      const item = await store.admitPrompt(W, admission('msg_1', { prompt, delivery: 'queue' }))
+      const item = await store.admitPrompt(W, admission('msg_1', { prompt, delivery: Delivery.QUEUE }))
       assert.deepEqual(plain(item), plain(expected))
     })
     assert.deepEqual(plain(event?.data), { type: 'inbox-enqueued', item: plain(expected) })
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.equal((await get(store)).updateTime, clock.now())
     assert.deepEqual(await messages(store), [])
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
   })
@@ -60,7 +60,7 @@ export function inboxCases(test: StoreTest): void {
     const first = await store.admitPrompt(W, admission('msg_1'))
     clock.advance(50)
     const events = await eventsOf(store, 1, async () => {
-      const again = await store.admitPrompt(W, admission('msg_1', { delivery: 'queue' }))
+      const again = await store.admitPrompt(W, admission('msg_1', { delivery: Delivery.QUEUE }))
       assert.deepEqual(plain(again), plain(first))
       await store.admitPrompt(W, admission('msg_2'))
     })
@@ -94,13 +94,13 @@ export function inboxCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_2'))
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
     await store.selectAgent(W, 'ses_1', 'plan')
-    const switched = (await messages(store)).at(-1)?.message.id ?? ''
+    const switched = (await messages(store)).at(-1)?.message.messageId ?? ''
     const conflict = (id: string) => refusal('PROMPT_CONFLICT', { message_id: id })
     await assert.rejects(store.admitPrompt(W, admission('msg_first', { text: 'other' })), conflict('msg_first'))
     await assert.rejects(store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })), conflict('msg_first'))
     await assert.rejects(store.admitPrompt(W, admission('msg_step')), conflict('msg_step'))
     await assert.rejects(store.admitPrompt(W, admission(switched)), conflict(switched))
-    await admit(store, 'queue', 'msg_waits')
+    await admit(store, Delivery.QUEUE, 'msg_waits')
     await assert.rejects(store.admitPrompt(W, admission('msg_waits', { sessionId: 'ses_2' })), conflict('msg_waits'))
     assert.equal(await store.isBusy(W, 'ses_2'), false)
   })
@@ -118,7 +118,7 @@ export function inboxCases(test: StoreTest): void {
 
   test('a refused admission does not fail concurrent ones', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_0')
+    await admit(store, Delivery.STEER, 'msg_0')
     const outcomes = await Promise.allSettled(
       ['msg_1', 'msg_0', 'msg_2', 'msg_0', 'msg_3'].map((id, i) =>
         store.admitPrompt(W, admission(id, { text: `text ${i}` })),
@@ -168,9 +168,9 @@ export function inboxCases(test: StoreTest): void {
   test('a repeated admission wakes the session, whatever the state of its input', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
-    await admit(store, 'queue', 'msg_waits')
+    await admit(store, Delivery.QUEUE, 'msg_waits')
     await store.requestInterrupt(W, 'ses_1')
-    await store.endRun(first, 'interrupted')
+    await store.endRun(first, Outcome.INTERRUPTED)
     await store.admitPrompt(W, admission('msg_first', { wake: false }))
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await store.admitPrompt(W, admission('msg_first'))
@@ -181,18 +181,18 @@ export function inboxCases(test: StoreTest): void {
 
   test('a wake that finds nothing leaves nothing behind', async (fixture) => {
     const { store, longMs } = fixture
-    await store.endRun(await begin(fixture), 'succeeded')
+    await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
     const [before, known] = [await get(store), names(await messages(store))]
     const events = await eventsOf(store, 1, async () => {
       await store.admitPrompt(W, admission('msg_first'))
       const lease = await acquire(store, longMs)
       assert.equal(lease.unfinished, false)
       assert.deepEqual(await store.promote(lease, 'idle'), { messages: [], admitter: undefined })
-      await store.endRun(lease, 'succeeded')
+      await store.endRun(lease, Outcome.SUCCEEDED)
       assert.equal(await store.isBusy(W, 'ses_1'), false)
       assert.equal(await store.acquireLease('own_1', longMs), undefined)
       assert.deepEqual(plain(await get(store)), plain(before))
-      await admit(store, 'steer', 'msg_next')
+      await admit(store, Delivery.STEER, 'msg_next')
     })
     assert.equal(events[0]?.data.type, 'inbox-enqueued')
     assert.deepEqual(names(await messages(store)), known)
@@ -203,7 +203,7 @@ export function inboxCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await store.admitPrompt(W, admission('msg_first'))
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
 }

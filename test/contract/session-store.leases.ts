@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Lease } from '#services/session/ports/lease.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -32,8 +33,8 @@ const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise
   recordStep: (store, lease) => store.recordStep(lease, { message: assistant('msg_step'), events: [] }),
   requestPermission: (store, lease) => store.requestPermission(lease, request('per_new')),
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
-  closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
-  endRun: (store, lease) => store.endRun(lease, 'succeeded'),
+  closePermission: (store, lease) => store.closePermission(lease, 'per_1', PermissionReply.REJECT),
+  endRun: (store, lease) => store.endRun(lease, Outcome.SUCCEEDED),
   abandonRun: (store, lease) => store.abandonRun(lease, structuredError('internal', '')),
 }
 
@@ -52,7 +53,7 @@ export function leaseCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
     await store.createSession(W, newSession())
     assert.equal(await store.acquireLease('own_1', longMs), undefined, 'a new session has no work')
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const lease = await acquire(store, longMs)
     assert.deepEqual(lease, {
       workspace: W,
@@ -63,7 +64,7 @@ export function leaseCases(test: StoreTest): void {
       acquisitions: 1,
       heldUntil: 0,
     })
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)
     assert.deepEqual(await store.listActive(W), ['ses_1'])
     assert.deepEqual(await store.listActive(OTHER), [])
@@ -142,7 +143,7 @@ export function leaseCases(test: StoreTest): void {
 
   test('a lease is over when its run has ended with nothing due', async (fixture) => {
     const lease = await begin(fixture)
-    await fixture.store.endRun(lease, 'succeeded')
+    await fixture.store.endRun(lease, Outcome.SUCCEEDED)
     await refusesAll(fixture.store, lease)
   })
 
@@ -198,18 +199,18 @@ export function leaseCases(test: StoreTest): void {
     acquisitions.push(lease.acquisitions)
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
     const error = structuredError('aborted', '')
-    await store.recordStep(lease, { message: assistant('msg_step', { error, timeCompleted: 1 }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_step', { error, completeTime: 1 }), events: [] })
     await store.releaseLease(lease)
     await store.releaseLease(lease)
     lease = await acquire(store, longMs)
     acquisitions.push(lease.acquisitions)
-    await store.recordStep(lease, { message: assistant('msg_next', { timeCompleted: 1 }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_next', { completeTime: 1 }), events: [] })
     await store.releaseLease(lease)
     await lose()
     lease = await acquire(store, longMs)
     acquisitions.push(lease.acquisitions)
-    await store.endRun(lease, 'failed')
-    await admit(store, 'steer', 'msg_more')
+    await store.endRun(lease, Outcome.FAILED)
+    await admit(store, Delivery.STEER, 'msg_more')
     acquisitions.push((await acquire(store, longMs)).acquisitions)
     assert.deepEqual(acquisitions, [2, 3, 3, 3, 1, 2, 1])
   })

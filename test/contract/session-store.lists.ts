@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { create } from '@bufbuild/protobuf'
-import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import { admission, listed, newSession, type StoreTest, W } from './session-store.support.ts'
@@ -10,19 +9,19 @@ import { admission, listed, newSession, type StoreTest, W } from './session-stor
 export function listCases(test: StoreTest): void {
   test('a list is ordered by time of update, then id, both ways', async ({ store, clock }) => {
     await fill(store, clock)
-    const ids = await list(store, { order: 'ascending' })
+    const ids = await list(store, { order: Order.ASCENDING })
     assert.deepEqual(ids, ['ses_0', 'ses_1', 'ses_2', 'ses_3', 'ses_4', 'ses_5'])
-    assert.deepEqual(await list(store, { order: 'descending' }), ids.toReversed())
+    assert.deepEqual(await list(store, { order: Order.DESCENDING }), ids.toReversed())
   })
 
   test('a list goes on after any item, both ways, and has at most so many', async ({ store, clock }) => {
     await fill(store, clock)
-    const first = await listed(store, { limit: 4, order: 'descending' })
+    const first = await listed(store, { limit: 4, order: Order.DESCENDING })
     const after = first[3] as Session
     assert.deepEqual(idsOf(first), ['ses_5', 'ses_4', 'ses_3', 'ses_2'])
-    assert.deepEqual(await list(store, { order: 'descending', after }), ['ses_1', 'ses_0'])
-    assert.deepEqual(await list(store, { order: 'ascending', after, limit: 2 }), ['ses_3', 'ses_4'])
-    assert.deepEqual(await list(store, { order: 'descending', after: { timeUpdated: 0, id: '' } }), [])
+    assert.deepEqual(await list(store, { order: Order.DESCENDING, after }), ['ses_1', 'ses_0'])
+    assert.deepEqual(await list(store, { order: Order.ASCENDING, after, limit: 2 }), ['ses_3', 'ses_4'])
+    assert.deepEqual(await list(store, { order: Order.DESCENDING, after: { updateTime: 0, sessionId: '' } }), [])
   })
 
   test('an item that moves up is not met twice further down, nor beyond the end of an ascending list', async ({
@@ -31,20 +30,22 @@ export function listCases(test: StoreTest): void {
   }) => {
     await fill(store, clock)
     const until = clock.now()
-    const [, after] = (await listed(store, { limit: 2, order: 'descending' })) as [Session, Session]
+    const [, after] = (await listed(store, { limit: 2, order: Order.DESCENDING })) as [Session, Session]
     clock.advance(1)
     await store.admitPrompt(W, admission('msg_1'))
-    assert.deepEqual(await list(store, { order: 'descending', after }), ['ses_3', 'ses_2', 'ses_0'])
-    assert.deepEqual(await list(store, { order: 'ascending', after }), ['ses_5', 'ses_1'])
-    assert.deepEqual(await list(store, { order: 'ascending', after, until }), ['ses_5'])
+    assert.deepEqual(await list(store, { order: Order.DESCENDING, after }), ['ses_3', 'ses_2', 'ses_0'])
+    assert.deepEqual(await list(store, { order: Order.ASCENDING, after }), ['ses_5', 'ses_1'])
+    assert.deepEqual(await list(store, { order: Order.ASCENDING, after, until }), ['ses_5'])
     const before = ['ses_0', 'ses_2', 'ses_3', 'ses_4', 'ses_5']
     assert.deepEqual(await list(store, { until }), before)
-    assert.deepEqual(await list(store, { until, order: 'descending' }), before.toReversed())
+    assert.deepEqual(await list(store, { until, order: Order.DESCENDING }), before.toReversed())
   })
 
   test('filters are exact and work together', async ({ store }) => {
     const at = (directory: string, projectId: string, subpath = '') => ({
-      location: create(SessionLocationSchema, { directory, projectId, subpath }),
+      directory,
+      projectId,
+      subpath,
     })
     await store.createSession(W, newSession('ses_a', at('/a', 'p1')))
     await store.createSession(W, newSession('ses_b', at('/a/b', 'p1', 'b')), 'ses_a')
@@ -93,8 +94,8 @@ async function fill(store: UseCases, clock: { advance(ms: number): void }): Prom
   }
 }
 
-function idsOf(sessions: readonly { readonly id: string }[]): string[] {
-  return sessions.map(({ id }) => id)
+function idsOf(sessions: readonly Session[]): string[] {
+  return sessions.map(({ sessionId }) => sessionId)
 }
 
 async function list(store: UseCases, query: Partial<SessionQuery>): Promise<string[]> {

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { pino } from 'pino'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { selectAgent } from '#services/session/domain/selection.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -65,7 +66,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await sessions.findOne({ _id: `${W}/ses_1` }, { session })
     await session.abortTransaction()
     await session.endSession()
-    await admit(store, 'steer', 'msg_later')
+    await admit(store, Delivery.STEER, 'msg_later')
     const lease = await waitUntil('the lease to be available', () => second.acquireLease('own_2', 60_000))
     assert.equal(lease.sessionId, 'ses_1')
   })
@@ -135,7 +136,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await using fixture = await open('&serverSelectionTimeoutMS=600000')
     const [store] = fixture.stores
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_due')
+    await admit(store, Delivery.STEER, 'msg_due')
     let writing = true
     const sessions = fixture.mongo.db.collection<{ _id: string }>('sessions')
     const others = (async () => {
@@ -214,7 +215,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const { stores, uri, database } = fixture
     const [store] = stores
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const killed = `
       import { openMongo } from '#shared/stores/mongo.ts'
       const mongo = await openMongo(${JSON.stringify({ uri, database })})

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
 import { ClientSession, MongoServerError } from 'mongodb'
-import { SystemTextSchema } from '#gen/portico/session/v1/message_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
@@ -39,12 +37,7 @@ async function losingAnswer<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const said = (id: string): Message => ({
-  type: 'system',
-  id,
-  timeCreated: 1,
-  system: create(SystemTextSchema, { text: id }),
-})
+const said = (messageId: string) => messageOf({ messageId, createTime: 1 }, 'system', { text: messageId })
 
 suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo }, () => {
   test('is done once, and succeeds: of a session that is staged', async () => {
@@ -54,9 +47,9 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     await losingAnswer(() => store.appendStaged(staged, [said('msg_1'), said('msg_2')]))
     await store.appendStaged(staged, [said('msg_3')])
     const session = await losingAnswer(() => store.commitStaged(staged, fromStaged('ses_1')))
-    assert.equal(session.id, 'ses_1')
+    assert.equal(session.sessionId, 'ses_1')
     assert.deepEqual(
-      (await messages(store)).map(({ message }) => message.id),
+      (await messages(store)).map(({ message }) => message.messageId),
       ['msg_1', 'msg_2', 'msg_3'],
     )
     const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 })

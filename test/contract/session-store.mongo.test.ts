@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { Collection } from 'mongodb'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { recordStep } from '#services/session/domain/run.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
@@ -52,7 +52,9 @@ async function openOne(): Promise<StoreFixture> {
     clock,
     contents: () => readCollections(mongo.db),
     async damage(records, id, field, text = '{') {
-      await mongo.db.collection(records).updateOne({ id }, { $set: { [field]: text } })
+      await mongo.db
+        .collection(records)
+        .updateOne(records === 'sessions' ? { sessionId: id } : { id }, { $set: { [field]: text } })
     },
     longMs: 2 * HOUR_MS,
     shortMs: HOUR_MS,
@@ -174,7 +176,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await Promise.all([second.settleAborted(lease), ...late])
     assert.deepEqual(names(await messages(second)), ['msg_first', 'msg_step'])
     const step = (await second.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.equal(step?.type === 'assistant' && step.error?.type, 'aborted')
+    assert.equal(step?.kind.case === 'assistant' && step.kind.value.error?.type, 'aborted')
   })
 
   test('a takeover in the middle of a write refuses the write or follows on it', async () => {
@@ -184,7 +186,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const kept: string[] = []
     const writing = (async () => {
       for (let i = 0; ; i++) {
-        await store.recordStep(lease, { message: assistant(`msg_${i}`, { timeCompleted: 1 }), events: [] })
+        await store.recordStep(lease, { message: assistant(`msg_${i}`, { completeTime: 1 }), events: [] })
         kept.push(`msg_${i}`)
       }
     })()
@@ -248,11 +250,11 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const { store, second } = fixture
     const [first, next] = await eventsOf(store, 2, async () => {
       await store.createSession(W, newSession())
-      await admit(store, 'steer', 'msg_1')
+      await admit(store, Delivery.STEER, 'msg_1')
     })
     await using reader = await tail(second, first?.position)
     assert.deepEqual(plain(await reader.events(1)), plain([next]))
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     await reader.events(1)
   })
 
@@ -263,7 +265,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const ids = Array.from({ length: 120 }, (_, i) => `msg_${i}`)
     // It keeps the feed of its process open, and reads nothing.
     await using live = await tail(store)
-    const [first, ...rest] = await eventsOf(second, ids.length, () => admit(store, 'steer', ...ids))
+    const [first, ...rest] = await eventsOf(second, ids.length, () => admit(store, Delivery.STEER, ...ids))
     const queries = (['find', 'findOne'] as const).map((name) => context.mock.method(Collection.prototype, name).mock)
     for (const one of [second, store]) {
       for (const mock of queries) mock.resetCalls()
@@ -280,7 +282,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const { store, second } = fixture
     const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_0')))
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_1', 'msg_2')
     await store.createSession(W, newSession('ses_2'))
     await using live = await tail(second)
     await using reader = await tail(second, first?.position)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { type MessageOf, withChanges } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { extended, sent, started } from '#test/support/session-turns.ts'
 import { stepPart } from '#test/support/step-part.ts'
-import { assistant, begin, callIn, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
+import { assistant, begin, callIn, MODEL, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
 
 /** Messages and their parts. */
 export function partCases(test: StoreTest): void {
@@ -15,11 +15,11 @@ export function partCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
-    let before: AssistantMessage | undefined
+    let before: MessageOf<'assistant'> | undefined
     for (const states of ['', 'streaming', 'running running', 'completed running', 'completed completed']) {
       const parts = states.split(' ').flatMap((state, n) => {
         if (state === '') return []
-        const [known, next] = [before?.parts[n], toolPart(`call_${n}`, state as 'running')]
+        const [known, next] = [before?.kind.value.parts[n], toolPart(`call_${n}`, state as 'running')]
         const isSame = known?.part.case === 'tool' && known.part.value.state === callIn(next).state
         return [isSame ? known : next]
       })
@@ -38,10 +38,10 @@ export function partCases(test: StoreTest): void {
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
     const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`)
     const message = assistant('msg_step', { parts: ids.map((id) => toolPart(id, 'running')) })
-    const { input = {} } = callIn(message.parts[0])
+    const { input = {} } = callIn(message.kind.value.parts[0])
     const events = ids.map((callId) => ({ type: 'tool-called', messageId: 'msg_step', callId, input }) as const)
     const before = await owned.recordStep(undefined, { message, events: [] })
-    const last = await owned.recordStep({ ...message, parts: [] }, { message, events })
+    const last = await owned.recordStep(withChanges(message, { parts: [] }), { message, events })
     assert.deepEqual(plain((await store.getMessage(W, 'ses_1', 'msg_step'))?.message), plain(message))
     const read = await store.listEvents(W, 'ses_1', { afterSeq: before, limit: 100 })
     assert.deepEqual(plain(read.events.map(({ data }) => data)), plain(events))
@@ -56,8 +56,8 @@ export function partCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
-    const draft = new StepDraft(newStep('msg_step', 'build', assistant('').model, clock.now()), 100)
-    const write = async (before: AssistantMessage | undefined): Promise<AssistantMessage> => {
+    const draft = new StepDraft(newStep('msg_step', 'build', MODEL, clock.now()), 100)
+    const write = async (before: MessageOf<'assistant'> | undefined): Promise<MessageOf<'assistant'>> => {
       const { message } = draft
       await owned.recordStep(before, { message, events: [] })
       return message
@@ -73,7 +73,7 @@ export function partCases(test: StoreTest): void {
     before = await write(before)
     const read = async (): Promise<unknown> => {
       const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
-      return message?.type === 'assistant' && message.parts
+      return message?.kind.case === 'assistant' && message.kind.value.parts
     }
     assert.deepEqual(await read(), [])
     say(0, 'Three')

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import {
   acquire,
   admit,
   begin,
   newSession,
   OTHER,
+  plain,
   refusal,
   request,
   type StoreTest,
@@ -12,7 +15,7 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-const once = { reply: 'once', message: '' } as const
+const once = { reply: PermissionReply.ONCE, message: '' } as const
 
 /** Permission requests and approvals. */
 export function permissionCases(test: StoreTest): void {
@@ -70,9 +73,9 @@ export function permissionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.requestPermission(lease, request('per_1'))
-    const answer = { reply: 'reject', message: 'use the other file' } as const
+    const answer = { reply: PermissionReply.REJECT, message: 'use the other file' } as const
     const [event] = await eventsOf(store, 1, () => store.replyPermission(W, 'ses_1', 'per_1', answer))
-    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
+    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: PermissionReply.REJECT })
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), answer)
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
@@ -84,7 +87,11 @@ export function permissionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.requestPermission(lease, request('per_1'))
-    const answers = [once, { reply: 'always', message: '' }, { reply: 'reject', message: 'no' }] as const
+    const answers = [
+      once,
+      { reply: PermissionReply.ALWAYS, message: '' },
+      { reply: PermissionReply.REJECT, message: 'no' },
+    ] as const
     const outcomes = await Promise.allSettled(
       answers.map((answer) => store.replyPermission(W, 'ses_1', 'per_1', answer)),
     )
@@ -104,7 +111,7 @@ export function permissionCases(test: StoreTest): void {
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_9', once), gone)
     await assert.rejects(store.replyPermission(W, 'ses_2', 'per_1', once), gone)
     await assert.rejects(store.readPermissionAnswer(lease, 'per_9'), gone)
-    await assert.rejects(store.closePermission(lease, 'per_9', 'reject'), gone)
+    await assert.rejects(store.closePermission(lease, 'per_9', PermissionReply.REJECT), gone)
   })
 
   test('a request of an older owner takes no answer, settled or not; one of the new owner does', async (fixture) => {
@@ -115,12 +122,12 @@ export function permissionCases(test: StoreTest): void {
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
     const next = await acquire(store, longMs, 'own_2')
-    for (const reply of ['once', 'always', 'reject'] as const) {
+    for (const reply of [PermissionReply.ONCE, PermissionReply.ALWAYS, PermissionReply.REJECT] as const) {
       await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', { reply, message: '' }), gone)
     }
     assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined)
     await store.requestPermission(next, request('per_2', { fence: next.fence }))
-    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'no' })
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.REJECT, message: 'no' })
     assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined, 'nor is it rejected with others')
     await store.settleAborted(next)
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
@@ -149,15 +156,15 @@ export function permissionCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_3', { action: 'bash', savePatterns: ['src/*'] }))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     assert.deepEqual(await store.savedApprovals(W, 'prj_1'), [])
-    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'always', message: '' })
-    await store.replyPermission(W, 'ses_1', 'per_3', { reply: 'always', message: '' })
-    const rules = (await store.savedApprovals(W, 'prj_1')).map((rule) => ({ ...rule }))
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.ALWAYS, message: '' })
+    await store.replyPermission(W, 'ses_1', 'per_3', { reply: PermissionReply.ALWAYS, message: '' })
+    const rules = (await store.savedApprovals(W, 'prj_1')).map(plain)
     assert.deepEqual(
       rules.toSorted((a, b) => (a.action + a.resource < b.action + b.resource ? -1 : 1)),
       [
-        { action: 'bash', resource: 'src/*', effect: 'allow' },
-        { action: 'edit', resource: 'src/*', effect: 'allow' },
-        { action: 'edit', resource: 'test/*', effect: 'allow' },
+        { action: 'bash', resource: 'src/*', effect: PermissionRule_Effect.ALLOW },
+        { action: 'edit', resource: 'src/*', effect: PermissionRule_Effect.ALLOW },
+        { action: 'edit', resource: 'test/*', effect: PermissionRule_Effect.ALLOW },
       ],
     )
     assert.deepEqual(await store.savedApprovals(W, 'prj_2'), [])
@@ -169,7 +176,7 @@ export function permissionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     for (const id of ['per_1', 'per_2']) {
       await store.requestPermission(lease, request(id))
-      await store.replyPermission(W, 'ses_1', id, { reply: 'always', message: '' })
+      await store.replyPermission(W, 'ses_1', id, { reply: PermissionReply.ALWAYS, message: '' })
     }
     assert.equal((await store.savedApprovals(W, 'prj_1')).length, 2)
   })
@@ -180,34 +187,34 @@ export function permissionCases(test: StoreTest): void {
     for (const id of ['per_0', 'per_1', 'per_2']) await store.requestPermission(lease, request(id))
     await store.replyPermission(W, 'ses_1', 'per_0', once)
     const events = await eventsOf(store, 2, () =>
-      store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'no' }),
+      store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.REJECT, message: 'no' }),
     )
     assert.deepEqual(
       events.map(({ data }) => data.type === 'permission-replied' && [data.requestId, data.reply]),
       [
-        ['per_2', 'reject'],
-        ['per_1', 'reject'],
+        ['per_2', PermissionReply.REJECT],
+        ['per_1', PermissionReply.REJECT],
       ],
     )
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_0'), once)
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'no' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.REJECT, message: 'no' })
   })
 
   test('a rejection without a message parks waiting inputs, and none that are admitted later', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     for (const id of ['per_0', 'per_1']) await store.requestPermission(lease, request(id))
-    await admit(store, 'queue', 'msg_q')
-    await store.closePermission(lease, 'per_0', 'reject')
-    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
-    await store.endRun(lease, 'interrupted')
+    await admit(store, Delivery.QUEUE, 'msg_q')
+    await store.closePermission(lease, 'per_0', PermissionReply.REJECT)
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await admit(store, 'queue', 'msg_after')
+    await admit(store, Delivery.QUEUE, 'msg_after')
     const next = await acquire(store, longMs)
     await store.promote(next, 'idle')
     await store.requestPermission(next, request('per_2'))
-    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'read it first' })
-    await store.endRun(next, 'succeeded')
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.REJECT, message: 'read it first' })
+    await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.isBusy(W, 'ses_1'), true, 'one with a message parks nothing')
   })
 
@@ -221,10 +228,10 @@ export function permissionCases(test: StoreTest): void {
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND')
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
     const [event] = await eventsOf(store, 1, async () => {
-      assert.equal(await store.closePermission(lease, 'per_1', 'reject'), true)
+      assert.equal(await store.closePermission(lease, 'per_1', PermissionReply.REJECT), true)
     })
-    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: '' })
+    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: PermissionReply.REJECT })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.REJECT, message: '' })
   })
 
   test('an answer in time is read and kept when the time is over', async (fixture) => {
@@ -234,7 +241,7 @@ export function permissionCases(test: StoreTest): void {
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     clock.advance(10)
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)
-    assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)
+    assert.equal(await store.closePermission(lease, 'per_1', PermissionReply.REJECT), false)
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)
   })
 
@@ -244,8 +251,8 @@ export function permissionCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     const [event] = await eventsOf(store, 1, async () => {
-      assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)
-      await store.endRun(lease, 'succeeded')
+      assert.equal(await store.closePermission(lease, 'per_1', PermissionReply.REJECT), false)
+      await store.endRun(lease, Outcome.SUCCEEDED)
     })
     assert.equal(event?.data.type, 'execution-ended')
     assert.deepEqual(await store.listPermissionRequests(W), [])

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { messageOf } from '#services/session/domain/message.ts'
 import {
   acquire,
   admission,
@@ -21,7 +23,7 @@ import { eventsOf } from './session-store.tail.ts'
 export function promotionCases(test: StoreTest): void {
   test('promotion begins the run and makes user messages, each with its event', async ({ store, clock, longMs }) => {
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     const lease = await acquire(store, longMs)
     clock.advance(20)
     const events = await eventsOf(store, 2, async () => {
@@ -35,15 +37,18 @@ export function promotionCases(test: StoreTest): void {
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
     const { prompt } = admission('msg_1')
-    assert.deepEqual(plain(stored?.message), plain({ type: 'user', id: 'msg_1', prompt, timeCreated: clock.now() }))
+    assert.deepEqual(
+      plain(stored?.message),
+      plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', prompt)),
+    )
     assert.deepEqual(await store.lastAdmitter(lease), admitter)
   })
 
   test('a step boundary lets in every steer and no queued item', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
-    await admit(store, 'steer', 'msg_s1', 'msg_s2')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
+    await admit(store, Delivery.STEER, 'msg_s1', 'msg_s2')
     assert.deepEqual(names((await store.promote(lease, 'step')).messages), ['msg_s1', 'msg_s2'])
     assert.deepEqual(await store.promote(lease, 'step'), { messages: [], admitter: undefined })
   })
@@ -51,10 +56,10 @@ export function promotionCases(test: StoreTest): void {
   test('an idle boundary lets in every steer, and where none waits the oldest queued item', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q1')
-    await admit(store, 'steer', 'msg_s1')
-    await admit(store, 'queue', 'msg_q2')
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.QUEUE, 'msg_q1')
+    await admit(store, Delivery.STEER, 'msg_s1')
+    await admit(store, Delivery.QUEUE, 'msg_q2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_s1', 'msg_s2'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q1'])
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q2'])
@@ -65,15 +70,15 @@ export function promotionCases(test: StoreTest): void {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
     for (const id of ['msg_q1', 'msg_q2']) {
-      await store.admitPrompt(W, admission(id, { delivery: 'queue', wake: false }))
+      await store.admitPrompt(W, admission(id, { delivery: Delivery.QUEUE, wake: false }))
     }
     await store.admitPrompt(W, admission('msg_s1', { wake: false }))
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     for (const entered of [['msg_s1', 'msg_s2'], ['msg_q1'], ['msg_q2']]) {
       const lease = await acquire(store, longMs)
       const { messages, next } = await store.beginStep(lease, { messages: [], lastSeq: 1_000_000 })
       assert.deepEqual([names(messages), next], [entered, { type: 'step' }])
-      await store.endRun(lease, 'succeeded')
+      await store.endRun(lease, Outcome.SUCCEEDED)
     }
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
@@ -82,8 +87,8 @@ export function promotionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const ids = Array.from({ length: 120 }, (_, n) => `msg_s${n}`)
-    await admit(store, 'steer', ...ids)
-    await admit(store, 'queue', 'msg_q')
+    await admit(store, Delivery.STEER, ...ids)
+    await admit(store, Delivery.QUEUE, 'msg_q')
     const { length: before } = await messages(store)
     const batches: number[] = []
     for (;;) {
@@ -135,7 +140,7 @@ export function promotionCases(test: StoreTest): void {
   test('the run begins once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.STEER, 'msg_s1')
     const [event] = await eventsOf(store, 1, () => store.promote(lease, 'step'))
     assert.equal(event?.data.type, 'inbox-delivered')
   })
@@ -152,7 +157,7 @@ export function promotionCases(test: StoreTest): void {
 
   test('returns no admitter before the first promotion', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await admit(store, 'steer', 'msg_1')
+    await admit(store, Delivery.STEER, 'msg_1')
     assert.equal(await store.lastAdmitter(await acquire(store, longMs)), undefined)
   })
 }

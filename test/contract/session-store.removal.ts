@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
@@ -60,11 +62,11 @@ export function removalCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(lease, request('per_1'))
-    await admit(store, 'queue', 'msg_later')
+    await admit(store, Delivery.QUEUE, 'msg_later')
     await store.removeSession(W, 'ses_1')
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}), [])
-    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
     assert.deepEqual(await store.listPermissionRequests(W), [])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [])
@@ -86,7 +88,7 @@ export function removalCases(test: StoreTest): void {
     await assert.rejects(store.renewLease(lease, longMs), lost)
     await assert.rejects(store.lastAdmitter(lease), lost)
     await assert.rejects(store.recordStep(lease, { message: assistant('msg_step'), events: [] }), lost)
-    await assert.rejects(store.endRun(lease, 'succeeded'), lost)
+    await assert.rejects(store.endRun(lease, Outcome.SUCCEEDED), lost)
   })
 
   test('nothing of it stays but the event, and nothing of others goes', async (fixture) => {
@@ -95,9 +97,9 @@ export function removalCases(test: StoreTest): void {
     const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
     await store.recordStep(lease, { message: step, events: [{ type: 'execution-started' }] })
     await store.requestPermission(lease, request('per_1'))
-    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'once', message: '' })
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' })
     await store.requestPermission(lease, request('per_2'))
-    await admit(store, 'steer', 'msg_later')
+    await admit(store, Delivery.STEER, 'msg_later')
     await store.createSession(W, newSession('ses_2'))
     await store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
     await store.createSession(OTHER, newSession())
@@ -191,14 +193,14 @@ export function removalCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(first, request('per_1'))
-    await admit(store, 'queue', 'msg_later')
+    await admit(store, Delivery.QUEUE, 'msg_later')
     await store.removeSession(W, 'ses_1')
     for (const round of [1, 2]) {
       fixture.clock.advance(10)
       await store.createSession(W, newSession('ses_1', { title: `again ${round}` }))
       assert.deepEqual(await messages(store), [])
       assert.equal(await store.getMessage(W, 'ses_1', 'msg_first'), undefined)
-      await admit(store, 'steer', 'msg_first', 'msg_step')
+      await admit(store, Delivery.STEER, 'msg_first', 'msg_step')
       const lease = await acquire(store, longMs)
       assert.ok(lease.fence > first.fence && !lease.unfinished)
       await assert.rejects(store.lastAdmitter(first), refusal('LEASE_LOST'))
@@ -227,7 +229,7 @@ export function removalCases(test: StoreTest): void {
       () => store.createSession(W, newSession()),
       async () => {
         const staged = await store.stageSession(W, 'ses_1', 'import')
-        await store.appendStaged(staged, [assistant('msg_imported', { timeCompleted: 2 })])
+        await store.appendStaged(staged, [assistant('msg_imported', { completeTime: 2 })])
         await store.commitStaged(staged, fromStaged('ses_1'))
       },
     ]
@@ -275,18 +277,18 @@ export function removalCases(test: StoreTest): void {
     }
     await fixture.store.createSession(W, newSession('ses_sound', { title: 'The sound one' }))
     const { store } = fixture
-    const page = { limit: 50, order: 'ascending' } as const
+    const page = { limit: 50, order: Order.ASCENDING } as const
     for (const query of [page, { ...page, search: 'h' }, { ...page, search: 'the' }]) {
       const found = (await Array.fromAsync(store.listSessions(W, query))).flat()
       assert.deepEqual(
-        found.map((item) => [item.id, 'unreadable' in item]),
+        found.map((item) => [item.sessionId, 'unreadable' in item]),
         [...fields.map((field, i) => [`ses_${i}`, !['lastAdmitter', 'wake'].includes(field)]), ['ses_sound', false]],
       )
     }
     await assert.rejects(store.getSession(W, 'ses_0'), SyntaxError)
     for (const i of fields.keys()) await store.removeSession(W, `ses_${i}`)
     assert.deepEqual(
-      (await listed(store, {})).map(({ id }) => id),
+      (await listed(store, {})).map(({ sessionId }) => sessionId),
       ['ses_sound'],
     )
     assert.equal((await finishRemovals(store)).length, fields.length)

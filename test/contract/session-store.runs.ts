@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome, PermissionReply, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { stepPart } from '#test/support/step-part.ts'
@@ -12,6 +12,7 @@ import {
   begin,
   callIn,
   get,
+  MODEL,
   messages,
   names,
   newSession,
@@ -35,10 +36,10 @@ export function runCases(test: StoreTest): void {
     const events = await eventsOf(store, 3, async () => {
       const first = await store.recordStep(lease, {
         message: assistant('msg_step'),
-        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: assistant('').model }],
+        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: MODEL }],
       })
       const second = await store.recordStep(lease, {
-        message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], timeCompleted: clock.now() }),
+        message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], completeTime: clock.now() }),
         events: [
           { type: 'part-started', part },
           { type: 'part-ended', part, text: 'Hi' },
@@ -53,8 +54,8 @@ export function runCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
     const parts = [stepPart('text', { text: 'Hi' })]
-    assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, timeCompleted: clock.now() })))
-    assert.equal((await get(store)).timeUpdated, clock.now())
+    assert.deepEqual(plain(stored?.message), plain(assistant('msg_step', { parts, completeTime: clock.now() })))
+    assert.equal((await get(store)).updateTime, clock.now())
   })
 
   test('the answer is the number of the last event written', async (fixture) => {
@@ -72,7 +73,7 @@ export function runCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const costNanos = 9_007_199_254_740_993n
-    const message = assistant('msg_step', { costNanos, tokens: TOKENS, timeCompleted: 1 })
+    const message = assistant('msg_step', { costNanos, tokens: TOKENS, completeTime: 1 })
     const ended = { type: 'step-ended', messageId: 'msg_step', finish: 'stop', rawFinish: undefined } as const
     const [event] = await eventsOf(store, 1, () =>
       store.recordStep(lease, {
@@ -105,48 +106,43 @@ export function runCases(test: StoreTest): void {
     clock.advance(4)
     const error = structuredError('provider.unavailable', 'away', 503)
     const [event] = await eventsOf(store, 1, async () => {
-      await store.endRun(lease, 'failed', error)
+      await store.endRun(lease, Outcome.FAILED, error)
     })
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
     const last = (await messages(store)).at(-1)?.message
-    assert.deepEqual(plain({ ...last, id: '' }), {
-      id: '',
-      type: 'idle',
-      outcome: 'failed',
-      error: plain(error),
-      timeCreated: clock.now(),
-    })
+    assert.equal(last?.createTime, clock.now())
+    assert.deepEqual(plain(last?.kind), { case: 'idle', value: { outcome: Outcome.FAILED, error: plain(error) } })
     const session = await get(store)
-    assert.deepEqual([session.outcome, session.timeIdle], ['failed', clock.now()])
-    assert.notEqual(session.timeUpdated, clock.now(), 'the end of a run is no activity')
+    assert.deepEqual([session.outcome, session.idleTime], [Outcome.FAILED, clock.now()])
+    assert.notEqual(session.updateTime, clock.now(), 'the end of a run is no activity')
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.deepEqual(await store.listActive(W), [])
   })
 
   test('the time of idleness grows with each end, even when the clock stands', async (fixture) => {
     const { store, longMs } = fixture
-    await store.endRun(await begin(fixture), 'succeeded')
-    const first = (await get(store)).timeIdle ?? 0
-    await admit(store, 'steer', 'msg_2')
+    await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
+    const first = (await get(store)).idleTime ?? 0
+    await admit(store, Delivery.STEER, 'msg_2')
     const lease = await acquire(store, longMs)
     await store.promote(lease, 'idle')
-    await store.endRun(lease, 'succeeded')
-    assert.equal((await get(store)).timeIdle, first + 1)
+    await store.endRun(lease, Outcome.SUCCEEDED)
+    assert.equal((await get(store)).idleTime, first + 1)
   })
 
   test('inputs that are due when a run ends are due for the next owner, however it ended', async (fixture) => {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
     const ids = ['msg_q1', 'msg_q2', 'msg_q3']
-    await admit(store, 'queue', ...ids)
-    for (const [i, outcome] of (['succeeded', 'failed', 'interrupted'] as const).entries()) {
+    await admit(store, Delivery.QUEUE, ...ids)
+    for (const [i, outcome] of [Outcome.SUCCEEDED, Outcome.FAILED, Outcome.INTERRUPTED].entries()) {
       await store.endRun(lease, outcome)
       assert.equal(await store.isBusy(W, 'ses_1'), true)
       lease = await acquire(store, longMs)
       assert.equal(lease.unfinished, false)
       assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [ids[i]])
     }
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
@@ -154,8 +150,8 @@ export function runCases(test: StoreTest): void {
   test('a steer that came too late for the last step begins the next run', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
-    await admit(store, 'steer', 'msg_late')
-    await store.endRun(first, 'succeeded')
+    await admit(store, Delivery.STEER, 'msg_late')
+    await store.endRun(first, Outcome.SUCCEEDED)
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
     assert.deepEqual(
@@ -168,10 +164,10 @@ export function runCases(test: StoreTest): void {
     const { store, longMs } = fixture
     const error = structuredError('internal', 'never got on')
     const lease = await begin(fixture)
-    await admit(store, 'steer', 'msg_late')
+    await admit(store, Delivery.STEER, 'msg_late')
     const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
-    assert.equal((await get(store)).outcome, 'failed')
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
+    assert.equal((await get(store)).outcome, Outcome.FAILED)
     const next = await acquire(store, longMs)
     assert.deepEqual([next.unfinished, next.acquisitions], [false, 1])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_late'])
@@ -179,7 +175,7 @@ export function runCases(test: StoreTest): void {
 
   test('inputs that never become a run are abandoned as one, and wait for the next wake', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await admit(store, 'queue', 'msg_1')
+    await admit(store, Delivery.QUEUE, 'msg_1')
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.abandonRun(lease, structuredError('internal', '')))
     assert.deepEqual(
@@ -188,7 +184,7 @@ export function runCases(test: StoreTest): void {
     )
     assert.deepEqual(names(await messages(store)), ['idle'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await admit(store, 'steer', 'msg_2')
+    await admit(store, Delivery.STEER, 'msg_2')
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_2'])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_1'])
@@ -200,7 +196,7 @@ export function runCases(test: StoreTest): void {
     const done = toolPart('call_done', 'completed', { content: [textResult('read')] })
     const thought = stepPart('reasoning', { text: 'hm', createTime: 1 })
     const parts = [thought, done, toolPart('call_ran', 'running'), toolPart('call_wrote', 'streaming')]
-    await store.recordStep(lease, { message: assistant('msg_old', { timeCompleted: 5, finish: 'stop' }), events: [] })
+    await store.recordStep(lease, { message: assistant('msg_old', { completeTime: 5, finish: 'stop' }), events: [] })
     await store.recordStep(lease, {
       message: assistant('msg_step', { parts, costNanos: 7n, tokens: TOKENS }),
       events: [],
@@ -224,9 +220,10 @@ export function runCases(test: StoreTest): void {
       ],
     )
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.ok(message?.type === 'assistant')
-    assert.deepEqual([message.error?.type, message.timeCompleted], ['aborted', clock.now()])
-    const [reasoning, kept, ran, wrote] = message.parts
+    assert.ok(message?.kind.case === 'assistant')
+    const { error, completeTime, parts: settled } = message.kind.value
+    assert.deepEqual([error?.type, completeTime], ['aborted', clock.now()])
+    const [reasoning, kept, ran, wrote] = settled
     assert.deepEqual(reasoning, stepPart('reasoning', { text: 'hm', createTime: 1, completeTime: clock.now() }))
     assert.deepEqual(plain(kept), plain(done))
     for (const part of [ran, wrote]) {
@@ -234,9 +231,9 @@ export function runCases(test: StoreTest): void {
       assert.deepEqual([state, error?.type, completeTime], [State.ERROR, 'aborted', clock.now()])
     }
     const old = (await store.getMessage(W, 'ses_1', 'msg_old'))?.message
-    assert.deepEqual(plain(old), plain(assistant('msg_old', { timeCompleted: 5, finish: 'stop' })))
+    assert.deepEqual(plain(old), plain(assistant('msg_old', { completeTime: 5, finish: 'stop' })))
     assert.deepEqual(await store.listPermissionRequests(W), [])
-    assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, 'reject')
+    assert.equal((await store.readPermissionAnswer(lease, 'per_1'))?.reply, PermissionReply.REJECT)
   })
 
   test('settling twice writes nothing the second time', async (fixture) => {
@@ -246,7 +243,7 @@ export function runCases(test: StoreTest): void {
     const events = await eventsOf(store, 2, async () => {
       await store.settleAborted(lease)
       await store.settleAborted(lease)
-      await store.endRun(lease, 'failed')
+      await store.endRun(lease, Outcome.FAILED)
     })
     assert.deepEqual(
       events.map(({ data }) => data.type),

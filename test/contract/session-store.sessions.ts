@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { ModelRefSchema, PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { PermissionReply, PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import {
   admission,
@@ -26,7 +28,9 @@ export function sessionCases(test: StoreTest): void {
       agent: 'build',
       model: { ...MODEL, variant: 'high' },
       metadata: { 'a.b': 1, $set: { nested: [true, null, 'x\u0000y'] }, constructor: {} },
-      permissions: [{ action: 'edit', resource: '*', effect: 'ask' }],
+      permissions: create(PermissionRulesetSchema, {
+        rules: [{ action: 'edit', resource: '*', effect: PermissionRule_Effect.ASK }],
+      }),
     })
     const session = await store.createSession(W, input)
     assert.deepEqual(
@@ -35,17 +39,17 @@ export function sessionCases(test: StoreTest): void {
         ...input,
         costNanos: 0n,
         tokens: NO_TOKENS,
-        timeCreated: clock.now(),
-        timeUpdated: clock.now(),
+        createTime: clock.now(),
+        updateTime: clock.now(),
       }),
     )
     assert.deepEqual(plain(await get(store)), plain(session))
   })
 
   test('none given and none differ for rules and metadata', async ({ store }) => {
-    await store.createSession(W, newSession('ses_none', { permissions: [], metadata: {} }))
+    await store.createSession(W, newSession('ses_none', { permissions: create(PermissionRulesetSchema), metadata: {} }))
     const session = await get(store, 'ses_none')
-    assert.deepEqual([session.permissions, session.metadata], [[], {}])
+    assert.deepEqual([session.permissions?.rules, session.metadata], [[], {}])
     const bare = await store.createSession(W, newSession())
     assert.deepEqual([bare.permissions, bare.metadata], [undefined, undefined])
   })
@@ -78,13 +82,16 @@ export function sessionCases(test: StoreTest): void {
     await store.admitPrompt(W, admission('msg_1'))
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}, OTHER), [])
-    assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
     await assert.rejects(store.isBusy(OTHER, 'ses_1'), missing)
     await assert.rejects(store.requestInterrupt(OTHER, 'ses_1'), missing)
     await assert.rejects(store.admitPrompt(OTHER, admission('msg_1')), missing)
     await assert.rejects(store.selectAgent(OTHER, 'ses_1', 'plan'), missing)
-    await assert.rejects(store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: 'once', message: '' }), missing)
+    await assert.rejects(
+      store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' }),
+      missing,
+    )
     await store.createSession(OTHER, newSession('ses_1', { title: 'theirs' }))
     assert.equal((await get(store)).title, 'mine')
     await store.admitPrompt(OTHER, admission('msg_1', { text: 'other' }))
@@ -109,27 +116,27 @@ export function sessionCases(test: StoreTest): void {
     assert.deepEqual(plain(first?.data), { type: 'agent-selected', agent: 'plan' })
     assert.deepEqual(second?.data, { type: 'agent-selected', agent: 'plan', previous: 'plan' })
     const session = await get(store)
-    assert.deepEqual([session.agent, session.timeUpdated], ['plan', clock.now()])
+    assert.deepEqual([session.agent, session.updateTime], ['plan', clock.now()])
     const [message] = await messages(store)
-    const { id = '', ...rest } = plain(message?.message) ?? {}
-    assert.match(id, /^msg_/)
-    assert.deepEqual(rest, { type: 'agent-switched', agent: 'plan', timeCreated: clock.now() })
+    assert.ok(message)
+    const { messageId, ...rest } = plain(message.message)
+    assert.match(messageId, /^msg_/)
+    assert.deepEqual(rest, { createTime: clock.now(), kind: { case: 'agentSwitched', value: { agent: 'plan' } } })
   })
 
   test('selecting the selected model writes nothing, and a variant `default` equals none', async ({ store, clock }) => {
     await store.createSession(W, newSession())
     await store.selectModel(W, 'ses_1', MODEL)
-    const { timeUpdated } = await get(store)
+    const { updateTime } = await get(store)
     clock.advance(7)
     await store.selectModel(W, 'ses_1', MODEL)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'default' })
-    assert.equal((await get(store)).timeUpdated, timeUpdated)
+    assert.equal((await get(store)).updateTime, updateTime)
     await store.selectModel(W, 'ses_1', { ...MODEL, variant: 'high' })
-    const written = (await messages(store)).map(({ message }) => ({ ...plain(message), id: '', timeCreated: 0 }))
-    const base = { id: '', timeCreated: 0, type: 'model-switched' }
+    const written = (await messages(store)).map(({ message }) => plain(message.kind))
     assert.deepEqual(written, [
-      { ...base, model: plain(MODEL) },
-      { ...base, model: plain({ ...MODEL, variant: 'high' }), previous: plain(MODEL) },
+      { case: 'modelSwitched', value: { model: plain(MODEL) } },
+      { case: 'modelSwitched', value: { model: plain({ ...MODEL, variant: 'high' }), previous: plain(MODEL) } },
     ])
   })
 }

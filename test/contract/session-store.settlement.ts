@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { callsOf } from '#services/session/domain/message.ts'
-import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
 import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
 
@@ -21,9 +21,9 @@ export function settlementCases(test: StoreTest): void {
       events: [],
     })
     await store.requestPermission(lease, request('per_old', old))
-    await reply('per_old', 'reject', 'not now')
+    await reply('per_old', PermissionReply.REJECT, 'not now')
     const settled = toolPart('ran', 'error', { completeTime: 5 })
-    const ended = assistant('msg_old', { parts: [settled], timeCompleted: 5, finish: 'tool-calls' })
+    const ended = assistant('msg_old', { parts: [settled], completeTime: 5, finish: 'tool-calls' })
     await store.recordStep(lease, { message: ended, events: [] })
     const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'earlier', 'none', 'ran', 'refused'] as const
     const parts = names.map((id) => toolPart(id, 'running', { runTime: id === 'begun' ? 5 : undefined }))
@@ -32,19 +32,21 @@ export function settlementCases(test: StoreTest): void {
       if (id === 'none' || id === 'ran') continue
       const asked = id === 'earlier' ? {} : { fence }
       await store.requestPermission(lease, request(`per_${id}`, { callId: id, ...asked }))
-      if (id !== 'waits' && id !== 'refused' && id !== 'late') await reply(`per_${id}`, id === 'always' ? id : 'once')
+      if (id !== 'waits' && id !== 'refused' && id !== 'late') {
+        await reply(`per_${id}`, id === 'always' ? PermissionReply.ALWAYS : PermissionReply.ONCE)
+      }
     }
     await store.requestPermission(lease, request('per_second_2', { callId: 'second', fence }))
-    await store.closePermission(lease, 'per_late', 'reject', UNANSWERED.message)
-    await store.closePermission(lease, 'per_second_2', 'reject', 'not that')
-    await store.closePermission(lease, 'per_refused', 'reject', '')
+    await store.closePermission(lease, 'per_late', PermissionReply.REJECT, UNANSWERED.message)
+    await store.closePermission(lease, 'per_second_2', PermissionReply.REJECT, 'not that')
+    await store.closePermission(lease, 'per_refused', PermissionReply.REJECT, '')
     await store.releaseLease(lease)
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
-    assert.ok(message?.type === 'assistant')
+    assert.ok(message?.kind.case === 'assistant')
     assert.deepEqual(
-      callsOf(message.parts).map(({ callId, error }) => [callId, error?.type, error?.message]),
+      callsOf(message.kind.value.parts).map(({ callId, error }) => [callId, error?.type, error?.message]),
       [
         ['once', 'aborted', NOT_BEGUN],
         ['always', 'aborted', NOT_BEGUN],
@@ -66,19 +68,19 @@ export function settlementCases(test: StoreTest): void {
     const parts = [toolPart('call_1', 'running', { runTime: undefined }), toolPart('call_2', 'running')]
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
-    await admit(store, 'steer', 'msg_before')
-    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
-    await admit(store, 'queue', 'msg_after')
+    await admit(store, Delivery.STEER, 'msg_before')
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
+    await admit(store, Delivery.QUEUE, 'msg_after')
     await store.releaseLease(lease)
     const next = await acquire(store, longMs, 'own_2')
     await store.settleAborted(next)
     const ends = await store.beginStep(next)
-    assert.deepEqual(ends.next, { type: 'end', outcome: 'interrupted', error: undefined })
-    await store.endRun(next, 'interrupted')
+    assert.deepEqual(ends.next, { type: 'end', outcome: Outcome.INTERRUPTED, error: undefined })
+    await store.endRun(next, Outcome.INTERRUPTED)
     const last = await acquire(store, longMs, 'own_2')
     const { messages } = await store.promote(last, 'idle')
     assert.deepEqual(
-      messages.map(({ message }) => message.id),
+      messages.map(({ message }) => message.messageId),
       ['msg_before'],
     )
   })

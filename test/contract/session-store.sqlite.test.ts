@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { readTables } from '#test/support/read-stores.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { finishRemovals, fromStaged } from './session-store.removal.ts'
@@ -55,7 +55,9 @@ async function open(): Promise<FileFixture> {
     async damage(records, id, field, text = '{') {
       await store[Symbol.asyncDispose]()
       const database = new DatabaseSync(path)
-      database.prepare(`UPDATE ${records} SET ${field} = ? WHERE id = ?`).run(text, id)
+      database
+        .prepare(`UPDATE ${records} SET ${field} = ? WHERE ${records === 'sessions' ? 'sessionId' : 'id'} = ?`)
+        .run(text, id)
       database.close()
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
     },
@@ -160,7 +162,7 @@ test('positions hold across a restart, and one of another file is not taken for 
   await using fixture = await open()
   const [event] = await eventsOf(fixture.store, 1, () => fixture.store.createSession(W, newSession()))
   await fixture.reopen()
-  await admit(fixture.store, 'steer', 'msg_1')
+  await admit(fixture.store, Delivery.STEER, 'msg_1')
   await using reader = await tail(fixture.store, event?.position)
   assert.equal((await reader.events(1))[0]?.data.type, 'inbox-enqueued')
   await using other = await open()
@@ -209,8 +211,7 @@ test('a restart finishes an interrupted removal, and removes a staged session', 
   await fixture.store.removeSession(W, 'ses_1')
   await fixture.store.takeRemoval(3_600_000)
   const staged = await fixture.store.stageSession(W, 'ses_2', 'import')
-  const prompt = create(PromptSchema)
-  await fixture.store.appendStaged(staged, [{ type: 'user', id: 'msg_staged', timeCreated: 1, prompt }])
+  await fixture.store.appendStaged(staged, [messageOf({ messageId: 'msg_staged', createTime: 1 }, 'user', {})])
   await fixture.reopen()
   await assert.rejects(fixture.store.commitStaged(staged, fromStaged('ses_2')), refusal('STORE_UNAVAILABLE'))
   await fixture.store.createSession(W, newSession('ses_3'))
@@ -222,7 +223,7 @@ test('a restart finishes an interrupted removal, and removes a staged session', 
   ])
   const tables = await fixture.contents()
   assert.deepEqual([tables.messages, tables.inbox, tables.hiddenSessions], [[], [], []])
-  assert.equal((await fixture.store.getSession(W, 'ses_3'))?.id, 'ses_3')
+  assert.equal((await fixture.store.getSession(W, 'ses_3'))?.sessionId, 'ses_3')
 })
 
 test('events expire in small portions, in each workspace, until none is left', async () => {

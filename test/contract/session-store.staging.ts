@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
-import { ForkOriginSchema, PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { stepPart } from '#test/support/step-part.ts'
 import { finishRemovals, fromStaged, textOf } from './session-store.removal.ts'
 import {
@@ -25,13 +25,13 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-function said(id: string, text = id): Message {
-  return { type: 'user', id, timeCreated: 1, prompt: create(PromptSchema, { text }) }
+function said(messageId: string, text = messageId) {
+  return messageOf({ messageId, createTime: 1 }, 'user', { text })
 }
 
 const STEP = assistant('msg_step', {
   parts: [toolPart('call_1', 'completed'), stepPart('text', { text: 'Done.' })],
-  timeCompleted: 2,
+  completeTime: 2,
 })
 
 /** How sessions that are too large for one transaction are created. */
@@ -44,7 +44,7 @@ export function stagingCases(test: StoreTest): void {
     await store.appendStaged(staged, [])
     await store.appendStaged(staged, [said('msg_2')])
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
-    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
+    assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
     await assert.rejects(store.admitPrompt(W, admission('msg_3')), refusal('SESSION_NOT_FOUND'))
     await assert.rejects(store.removeSession(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
@@ -83,7 +83,7 @@ export function stagingCases(test: StoreTest): void {
   test('an archived session is read and listed as one, and its fork is none', async ({ store, clock }) => {
     const archived: CreateSession = (now, newId, seq) => {
       const { session, revision } = fromStaged('ses_1')(now, newId, seq)
-      return { session: { ...session, timeArchived: 5 }, revision }
+      return { session: { ...session, archiveTime: 5 }, revision }
     }
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.commitStaged(staged, archived)
@@ -93,13 +93,13 @@ export function stagingCases(test: StoreTest): void {
     const origin = create(ForkOriginSchema, { sessionId: 'ses_1', messageId: 'msg_1', through: true })
     await store.commitStaged(fork, forkedSession(source, undefined, origin, 'ses_2', 'evt_1'))
     assert.deepEqual(
-      (await listed(store, {})).map(({ id, timeArchived }) => [id, timeArchived]),
+      (await listed(store, {})).map(({ sessionId, archiveTime }) => [sessionId, archiveTime]),
       [
         ['ses_1', 5],
         ['ses_2', undefined],
       ],
     )
-    assert.deepEqual([source.timeArchived, (await store.getSession(W, 'ses_2'))?.timeArchived], [5, undefined])
+    assert.deepEqual([source.archiveTime, (await store.getSession(W, 'ses_2'))?.archiveTime], [5, undefined])
   })
 
   test('giving a committed session up changes nothing', async ({ store }) => {
@@ -115,7 +115,7 @@ export function stagingCases(test: StoreTest): void {
     store,
   }) => {
     const incarnation = async (): Promise<string> =>
-      (await store.listMessages(W, 'ses_1', { limit: 1, order: 'ascending' }))?.incarnation ?? ''
+      (await store.listMessages(W, 'ses_1', { limit: 1, order: Order.ASCENDING }))?.incarnation ?? ''
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_old'))
     const source = { sessionId: 'ses_1', incarnation: await incarnation() }
@@ -150,7 +150,7 @@ export function stagingCases(test: StoreTest): void {
   test('a session that is there is not staged, and an id that is taken is not appended', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
-    await admit(store, 'queue', 'msg_waiting')
+    await admit(store, Delivery.QUEUE, 'msg_waiting')
     await assert.rejects(store.stageSession(W, 'ses_1', 'import'), refusal('SESSION_EXISTS', { session_id: 'ses_1' }))
     const staged = await store.stageSession(W, 'ses_2', 'import')
     for (const id of ['msg_first', 'msg_waiting']) {
@@ -230,7 +230,9 @@ export function stagingCases(test: StoreTest): void {
         if (result.status === 'rejected') assert.equal(result.reason.reason, 'SESSION_EXISTS')
       }
       const { title } = (await store.getSession(W, id)) ?? {}
-      const texts = (await messages(store, id)).map(({ message }) => message.type === 'user' && message.prompt.text)
+      const texts = (await messages(store, id)).map(
+        ({ message }) => message.kind.case === 'user' && message.kind.value.text,
+      )
       assert.deepEqual(texts, title === 'created' ? [] : [title])
     }
     await finishRemovals(store)

@@ -2,20 +2,25 @@ import assert from 'node:assert/strict'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type AssistantMessageSchema,
   type AssistantPart,
   type AssistantTool,
+  type Message,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import {
+  Delivery,
   type PermissionRequest,
   PermissionRequestSchema,
   PromptSchema,
+  type Session,
   SessionLocationSchema,
+  SessionSchema,
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { Admitter, Delivery, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, Message, StoredMessage } from '#services/session/domain/message.ts'
-import type { NewSession, Session } from '#services/session/domain/session.ts'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import type { Admitter, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
+import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -64,17 +69,8 @@ export const OTHER = 'wrk_other'
 
 export const admitter: Admitter = { organizationId: 'org_1', workspaceId: W, apiKeyId: 'key_1', kind: 'workspace' }
 
-export function newSession(id = 'ses_1', changes: Partial<NewSession> = {}): NewSession {
-  return {
-    id,
-    title: undefined,
-    agent: undefined,
-    model: undefined,
-    location: create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' }),
-    metadata: undefined,
-    permissions: undefined,
-    ...changes,
-  }
+export function newSession(id = 'ses_1', changes: MessageInitShape<typeof SessionSchema> = {}): Session {
+  return create(SessionSchema, { sessionId: id, directory: '/project', projectId: 'prj_1', ...changes })
 }
 
 export function admission(id: string, changes: Partial<TestAdmission> & { text?: string } = {}): TestAdmission {
@@ -83,7 +79,7 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
     id,
     sessionId: 'ses_1',
     prompt: create(PromptSchema, { text }),
-    delivery: 'steer',
+    delivery: Delivery.STEER,
     digest: `digest of ${text}`,
     admitter,
     wake: true,
@@ -116,7 +112,7 @@ export async function admit(store: UseCases, delivery: Delivery, ...ids: string[
 /** A session with a begun run: the lease, and the message that began it (`msg_first`). */
 export async function begin({ store, longMs }: StoreFixture, durationMs = longMs): Promise<AcquiredLease> {
   await store.createSession(W, newSession())
-  await admit(store, 'steer', 'msg_first')
+  await admit(store, Delivery.STEER, 'msg_first')
   const lease = await acquire(store, durationMs)
   await store.promote(lease, 'idle')
   return lease
@@ -128,26 +124,20 @@ export async function acquire(store: UseCases, durationMs: number, owner = 'own_
   return lease
 }
 
-export function assistant(id: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
-  return {
-    type: 'assistant',
-    id,
-    timeCreated: 1_800_000_000_000,
-    agent: 'build',
-    model: create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' }),
-    parts: [],
-    attempt: 1,
-    finish: undefined,
-    rawFinish: undefined,
-    costNanos: undefined,
-    tokens: undefined,
-    error: undefined,
-    retry: undefined,
-    timeStreamed: undefined,
-    timeCompleted: undefined,
-    ...changes,
-  }
+export function assistant(
+  messageId: string,
+  changes: StepInit = {},
+  createTime = 1_800_000_000_000,
+): MessageOf<'assistant'> {
+  const begun = { agent: 'build', model: MODEL, attempt: 1 }
+  return messageOf({ messageId, createTime }, 'assistant', { ...begun, ...changes })
 }
+
+/** A step as a test writes it. */
+export type StepInit = Exclude<MessageInitShape<typeof AssistantMessageSchema>, { readonly $typeName: string }>
+
+/** The model of steps. */
+export const MODEL = create(ModelRefSchema, { providerId: 'portico', modelId: 'echo' })
 
 const STATES = {
   streaming: State.STREAMING,
@@ -201,7 +191,7 @@ export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session
 /** What a list contains, ascending and at most 50 unless the query says otherwise. */
 export async function listed(store: UseCases, query: Partial<SessionQuery>, workspace = W): Promise<Session[]> {
   const sessions: Session[] = []
-  const batches = store.listSessions(workspace, { limit: 50, order: 'ascending', ...query })
+  const batches = store.listSessions(workspace, { limit: 50, order: Order.ASCENDING, ...query })
   for await (const batch of batches) {
     for (const session of batch) {
       assert.ok(!('unreadable' in session))
@@ -213,14 +203,16 @@ export async function listed(store: UseCases, query: Partial<SessionQuery>, work
 
 /** All messages of a session, in order. */
 export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<readonly StoredMessage[]> {
-  const page = await store.listMessages(W, sessionId, { limit: 1_000, order: 'ascending' })
+  const page = await store.listMessages(W, sessionId, { limit: 1_000, order: Order.ASCENDING })
   assert.ok(page)
   return page.items
 }
 
 /** Ids of messages; those that the store generated are replaced by the kinds of their messages. */
 export function names(items: readonly { readonly message: Message }[]): string[] {
-  return items.map(({ message: { id, type } }) => (['user', 'assistant', 'synthetic'].includes(type) ? id : type))
+  return items.map(({ message: { messageId, kind } }) => {
+    return ['user', 'assistant', 'synthetic'].includes(kind.case ?? '') ? messageId : (kind.case ?? '')
+  })
 }
 
 /** Without undefined members, as values come back from a store, and without the names of their types. */

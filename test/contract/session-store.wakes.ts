@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
@@ -13,6 +14,7 @@ import {
   names,
   newSession,
   plain,
+  type StepInit,
   type StoreFixture,
   type StoreTest,
   W,
@@ -22,12 +24,12 @@ import { eventsOf } from './session-store.tail.ts'
 const other = { ...admitter, apiKeyId: 'key_2' }
 
 /** A session whose last run has ended after a step. */
-async function ended(fixture: StoreFixture, step: Partial<AssistantMessage>): Promise<void> {
+async function ended(fixture: StoreFixture, step: StepInit & { readonly error?: StructuredError }): Promise<void> {
   const { store, clock } = fixture
   const lease = await begin(fixture)
-  const message = assistant('msg_step', { timeCompleted: clock.now(), ...step })
+  const message = assistant('msg_step', { completeTime: clock.now(), ...step })
   await store.recordStep(lease, { message, events: [] })
-  await store.endRun(lease, step.error === undefined ? 'succeeded' : 'failed', step.error)
+  await store.endRun(lease, step.error === undefined ? Outcome.SUCCEEDED : Outcome.FAILED, step.error)
 }
 
 const refused = structuredError('provider.refused', 'no')
@@ -46,7 +48,7 @@ export function wakeCases(test: StoreTest): void {
       assert.deepEqual(names(messages), ['msg_first', 'msg_step', 'idle'])
     })
     assert.deepEqual(plain(event?.data), { type: 'execution-started' })
-    await store.endRun(lease, 'failed', refused)
+    await store.endRun(lease, Outcome.FAILED, refused)
     assert.equal(await store.isBusy(W, 'ses_1'), false, 'it does so once')
   })
 
@@ -64,13 +66,13 @@ export function wakeCases(test: StoreTest): void {
   test('a resume lets steers into the run that goes on, and queued items in after it', async (fixture) => {
     const { store, longMs } = fixture
     await ended(fixture, { error: refused })
-    await store.admitPrompt(W, admission('msg_q', { delivery: 'queue', wake: false }))
+    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
     await store.admitPrompt(W, admission('msg_s', { wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const lease = await acquire(store, longMs)
     const { messages } = await store.beginStep(lease)
     assert.deepEqual(names(messages).at(-1), 'msg_s')
-    await store.endRun(lease, 'failed', refused)
+    await store.endRun(lease, Outcome.FAILED, refused)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.beginStep(next)).messages).at(-1), 'msg_q')
   })
@@ -82,10 +84,10 @@ export function wakeCases(test: StoreTest): void {
     await store.resumeRun(W, 'ses_1', other)
     const lease = await acquire(store, longMs)
     assert.equal((await store.beginStep(lease)).next, undefined)
-    await store.endRun(lease, 'succeeded')
+    await store.endRun(lease, Outcome.SUCCEEDED)
     assert.deepEqual(names(await messages(store)), before)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await store.admitPrompt(W, admission('msg_q', { delivery: 'queue', wake: false }))
+    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.beginStep(next)).messages).at(-1), 'msg_q')
@@ -97,20 +99,20 @@ export function wakeCases(test: StoreTest): void {
   test('an interrupt that resumes leaves only queued inputs parked', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    await admit(store, 'queue', 'msg_q')
-    await admit(store, 'steer', 'msg_s1')
+    await admit(store, Delivery.QUEUE, 'msg_q')
+    await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m'))
-    await admit(store, 'steer', 'msg_s2')
+    await admit(store, Delivery.STEER, 'msg_s2')
     assert.equal(await store.requestInterrupt(W, 'ses_1', true), true)
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_s1'])
-    assert.deepEqual(names((await store.promote(next, 'step')).messages), ['location-switched'])
+    assert.deepEqual(names((await store.promote(next, 'step')).messages), ['locationSwitched'])
     assert.deepEqual(names((await store.promote(next, 'step')).messages), ['msg_s2'])
-    await store.endRun(next, 'succeeded')
+    await store.endRun(next, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
-    await admit(store, 'steer', 'msg_s3')
+    await admit(store, Delivery.STEER, 'msg_s3')
     const last = await acquire(store, longMs)
     assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_s3'])
     assert.deepEqual(names((await store.promote(last, 'idle')).messages), ['msg_q'])

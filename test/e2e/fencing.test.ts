@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
@@ -18,7 +19,7 @@ const LEASE_SECONDS = 3
 /** The lease of a session as the store holds it. */
 interface LeaseRecord {
   readonly workspace: string
-  readonly id: string
+  readonly sessionId: string
   readonly leaseOwner: string | null
   readonly leaseUntil: number
   readonly fence: number
@@ -203,14 +204,14 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
 
   /** A's lease is void, A has noticed, and B is done with the session. */
   async function assertFenced(before: LeaseRecord, messages: readonly WireMessage[]): Promise<void> {
-    const { workspace, id: sessionId, fence } = before
+    const { workspace, sessionId, fence } = before
     await waitFor('A to notice', () =>
       a.session.process().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
     )
     await using port = await openMongoSessionStore({ mongo, clock: systemClock })
     const store = withUseCases(port)
     const late = { workspace, sessionId, fence }
-    await assert.rejects(store.endRun(late, 'failed'), { reason: 'LEASE_LOST' })
+    await assert.rejects(store.endRun(late, Outcome.FAILED), { reason: 'LEASE_LOST' })
     await assert.rejects(store.promote(late, 'step'), { reason: 'LEASE_LOST' })
     await assert.rejects(store.renewLease(late, 60_000), { reason: 'LEASE_LOST' })
     const after = await leaseOf(sessionId)
@@ -221,7 +222,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
   }
 
   async function leaseOf(sessionId: string): Promise<LeaseRecord> {
-    const lease = await mongo.db.collection<LeaseRecord>('sessions').findOne({ id: sessionId })
+    const lease = await mongo.db.collection<LeaseRecord>('sessions').findOne({ sessionId })
     assert.ok(lease !== null)
     return lease
   }

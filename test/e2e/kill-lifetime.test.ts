@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
+import { messageOf } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
@@ -27,12 +28,11 @@ async function fill(data: string, directory: string): Promise<void> {
     const some = Array.from({ length: 100 }, (_, i) => n + i)
     await store.appendStaged(
       staged,
-      some.map((i) => ({ type: 'user', id: `msg_long${i}`, timeCreated: 1, prompt })),
+      some.map((i) => messageOf({ messageId: `msg_long${i}`, createTime: 1 }, 'user', prompt)),
     )
   }
-  const location = create(SessionLocationSchema, { directory, projectId: 'global', subpath: '' })
-  const none = { title: undefined, agent: undefined, model: undefined, metadata: undefined, permissions: undefined }
-  await store.commitStaged(staged, (...made) => newSession({ id: 'ses_long', location, ...none }, ...made))
+  const session = create(SessionSchema, { sessionId: 'ses_long', directory, projectId: 'global' })
+  await store.commitStaged(staged, (...made) => newSession(session, ...made))
 }
 
 test('a kill in the middle of a fork, or of a removal, leaves all of a session or nothing', async () => {

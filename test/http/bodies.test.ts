@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { openFacade, type TestFacade } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 import { stubSession } from '#test/support/stub-session.ts'
@@ -175,7 +174,7 @@ test('a connection stays usable after a refused body', async () => {
 
 test('refuses a large body while others hold the memory for them, and takes it when they have been answered', async () => {
   const item = {
-    ...{ messageId: 'msg_1', sessionId: 'ses_1', createTime: timestampFromMs(1), delivery: 1 },
+    ...{ messageId: 'msg_1', sessionId: 'ses_1', createTime: 1, delivery: 1 },
     payload: { case: 'prompt', value: { text: 'x' } },
   }
   const begun = Promise.withResolvers<void>()

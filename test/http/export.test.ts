@@ -136,7 +136,7 @@ for (const stored of ['{', '5', 'null', '{"type":"user"}', '{"type":"nobody","id
 }
 
 const session = create(ExportSessionResponseSchema, {
-  item: { case: 'session', value: { sessionId: 'ses_1', createTime: {}, updateTime: {} } },
+  item: { case: 'session', value: { sessionId: 'ses_1', createTime: 0, updateTime: 0 } },
 })
 
 for (const [title, size] of [

@@ -56,7 +56,7 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/catalog/adapters/files/b.ts', '#services/catalog/domain/a.ts'],
   ['services/session/adapters/sqlite/b.ts', '../common/a.ts'],
   ['services/session/adapters/mongo/x/b.ts', '../collections.ts'],
-  ['services/session/adapters/rpc/b.ts', '#services/session/rpc/enums.ts'],
+  ['services/inference/adapters/rpc/b.ts', '#services/inference/rpc/parse-terms.ts'],
   ['services/catalog/adapters/mcp/b.ts', '#services/catalog/run/process-places.ts'],
   ['services/inference/adapters/providers/b.ts', '#services/inference/config-file.ts'],
   ['services/y/rpc/a.test.ts', '../adapters/a.ts'],

@@ -26,7 +26,7 @@ const LOST = /was accepted and does not run, though the session is idle/
 const lostWake = {
   file: 'services/session/domain/run.ts',
   from: 'running: false, interruptRequested: false,',
-  to: "running: false, interruptRequested: false, due: revision.state.due && outcome !== 'interrupted',",
+  to: 'running: false, interruptRequested: false, due: revision.state.due && outcome !== Outcome.INTERRUPTED,',
   problem: LOST,
 }
 
@@ -127,15 +127,15 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a synthetic text is not answered',
     file: 'services/session/domain/message.ts',
-    from: "return message.type === 'user' || message.type === 'synthetic'",
-    to: "return message.type === 'user'",
+    from: "return isOf(message, 'user') || isOf(message, 'synthetic')",
+    to: "return isOf(message, 'user')",
     does: [hello, wait, { do: 'synthetic', work: words, delivery: 'steer', parked: false }],
     problem: /was not answered|does not run|was answered with|a run/,
   },
   {
     title: 'a resume after a rejection is forgotten',
     file: 'services/session/domain/run.ts',
-    from: "if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)",
+    from: 'if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)',
     to: 'endJoined(revision)',
     does: [prompt('steer', 'asking', 'brief'), step, reject, { do: 'resume', ms: 20_000 }],
     problem: /was resumed, and stays interrupted/,
@@ -242,16 +242,16 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'an import forgets the metadata',
     file: 'services/session/domain/lifetime/imported-session.ts',
-    from: '{ ...imported, location, ...times }',
-    to: '{ ...imported, location, ...times, metadata: undefined }',
+    from: '{ ...imported, directory, projectId, subpath, ...times }',
+    to: '{ ...imported, directory, projectId, subpath, ...times, metadata: undefined }',
     does: [{ do: 'update', metadata: true }, { do: 'transfer' }],
     problem: /exported as something else/,
   },
   {
     title: 'what is denied runs',
     file: 'services/session/run/step-permissions.ts',
-    from: "judgement.effect === 'deny')) return DENIED",
-    to: "judgement.effect === 'deny')) return undefined",
+    from: 'judgement.effect === Effect.DENY)) return DENIED',
+    to: 'judgement.effect === Effect.DENY)) return undefined',
     does: [prompt('steer', 'denied')],
     problem: /ran though it is denied/,
   },

@@ -12,7 +12,7 @@ export const selected = (seq: number, agent = 'plan') =>
       case: 'event',
       value: {
         eventId: `evt_${seq}`,
-        createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
+        createTime: 1_700_000_000_250,
         sessionId: 'ses_1',
         directory: '/srv/project',
         seq: BigInt(seq),

@@ -7,23 +7,15 @@ import {
   type ToolFileSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  Compaction_Status,
+  type Message,
   ShellCommand_Status,
-  ShellCommandSchema,
-  SkillTextSchema,
   AssistantTool_State as State,
-  StepRetrySchema,
-  StepSnapshotSchema,
   StructuredErrorSchema,
-  SystemTextSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import {
-  PromptSchema,
-  SessionLocationSchema,
-  SyntheticTextSchema,
-  TokenUsageSchema,
-} from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { isInput, messageOf } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { stepPart } from './step-part.ts'
 
@@ -38,7 +30,8 @@ export function fileResult(
 
 /** Messages of every kind, with every member, as the session service has them; `blob` is the content of each file. */
 export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
-  const head = (n: number) => ({ id: `msg_every_${n}`, timeCreated: 1_000 + n, metadata: { note: `n${n}` } })
+  const head = (n: number) => ({ messageId: `msg_every_${n}`, createTime: 1_000 + n })
+  const noteOf = (n: number) => ({ note: `n${n}` })
   const model = create(ModelRefSchema, { providerId: 'acme', modelId: 'large', variant: 'high' })
   const error = create(StructuredErrorSchema, {
     type: 'provider.internal',
@@ -55,29 +48,21 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
     create(SessionLocationSchema, { directory: '/here', projectId: 'p1', subpath: 'a' }),
     create(SessionLocationSchema, { directory: '/there', projectId: 'p2', subpath: '' }),
   ]
-  const { metadata, ...first } = head(1)
-  const { metadata: _, ...third } = head(3)
   return [
-    {
-      ...first,
-      type: 'user',
-      prompt: create(PromptSchema, {
-        text: 'Hello',
-        files: [
-          { source, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
-          { source, mime: 'text/plain' },
-        ],
-        agents: [{ name: 'plan', mention }],
-        skills: [
-          { skillId: 'tidy', name: 'Tidy', text: 'Clean up', mention },
-          { skillId: 'tidy', name: 'Tidy' },
-        ],
-        metadata,
-      }),
-    },
-    {
-      ...head(2),
-      type: 'assistant',
+    messageOf(head(1), 'user', {
+      text: 'Hello',
+      files: [
+        { source, mime: 'image/png', uri: 'file:///a.png', name: 'a.png', description: 'A file', mention },
+        { source, mime: 'text/plain' },
+      ],
+      agents: [{ name: 'plan', mention }],
+      skills: [
+        { skillId: 'tidy', name: 'Tidy', text: 'Clean up', mention },
+        { skillId: 'tidy', name: 'Tidy' },
+      ],
+      metadata: noteOf(1),
+    }),
+    messageOf(head(2), 'assistant', {
       agent: 'build',
       model,
       attempt: 1,
@@ -112,70 +97,46 @@ export function everyMessage(blob: Pick<BlobRef, 'hash' | 'size'>): Message[] {
         }),
         stepPart('tool', { ...tool, callId: 'call_4', state: State.RUNNING, createTime: 2_000, runTime: 2_001 }),
       ],
-
       costNanos: 1_500_000n,
       tokens,
       error,
-      retry: create(StepRetrySchema, { attempt: 2, startTime: 3_000, error }),
-
-      timeStreamed: 2_003,
-      timeCompleted: 2_004,
+      retry: { attempt: 2, startTime: 3_000, error },
+      streamTime: 2_003,
+      completeTime: 2_004,
       providerState: { response: 'r1' },
-      snapshot: create(StepSnapshotSchema, { start: 'tree1', end: 'tree2', files: ['src/a.ts'] }),
-    },
-    {
-      ...third,
-      type: 'synthetic',
-      synthetic: create(SyntheticTextSchema, { text: 'Note', description: 'For people', metadata: head(3).metadata }),
-    },
-    {
-      ...head(4),
-      type: 'system',
-      system: create(SystemTextSchema, { text: 'Be brief', description: 'Instructions' }),
-    },
-    {
-      ...head(5),
-      type: 'skill',
-      skill: create(SkillTextSchema, { skillId: 'tidy', name: 'Tidy', text: 'Clean up' }),
-    },
-    {
-      ...head(6),
-      type: 'shell',
-      shell: create(ShellCommandSchema, {
-        shellId: 'sh_1',
-        command: 'ls',
-        status: ShellCommand_Status.EXITED,
-        exitCode: -1,
-        completeTime: 2_000,
-        output: { output: 'a.ts\n', cursor: 5, size: 5 },
-      }),
-    },
-    {
-      ...head(7),
-      type: 'compaction',
-      status: 'completed',
+      snapshot: { start: 'tree1', end: 'tree2', files: ['src/a.ts'] },
+    }),
+    messageOf(head(3), 'synthetic', { text: 'Note', description: 'For people', metadata: noteOf(3) }),
+    messageOf(head(4), 'system', { text: 'Be brief', description: 'Instructions' }),
+    messageOf(head(5), 'skill', { skillId: 'tidy', name: 'Tidy', text: 'Clean up' }),
+    messageOf(head(6), 'shell', {
+      shellId: 'sh_1',
+      command: 'ls',
+      status: ShellCommand_Status.EXITED,
+      exitCode: -1,
+      completeTime: 2_000,
+      output: { output: 'a.ts\n', cursor: 5, size: 5 },
+    }),
+    messageOf(head(7), 'compaction', {
+      status: Compaction_Status.COMPLETED,
       manual: true,
       summary: 'All',
       recent: 'Last',
       model,
-
       providerState: { c: 1 },
       costNanos: 7n,
       tokens,
       providerContext: { version: 1, provenance: { providerID: 'acme' }, messages: [{ role: 'user' }] },
-    },
-    { ...head(8), type: 'compaction', status: 'failed', manual: false, error, tokens },
-    { ...head(9), type: 'agent-switched', agent: 'plan', previous: 'build' },
-    {
-      ...head(10),
-      type: 'model-switched',
-      model,
-      previous: create(ModelRefSchema, { providerId: 'acme', modelId: 'large' }),
-    },
-    { ...head(11), type: 'location-switched', location: here, previous: there },
-    { ...head(12), type: 'location-switched', location: here, previous: undefined },
-    { ...head(13), type: 'idle', outcome: 'failed', error },
-  ]
+      stepsBefore: 2,
+      alone: true,
+    }),
+    messageOf(head(8), 'compaction', { status: Compaction_Status.FAILED, error, tokens }),
+    messageOf(head(9), 'agentSwitched', { agent: 'plan', previous: 'build' }),
+    messageOf(head(10), 'modelSwitched', { model, previous: { providerId: 'acme', modelId: 'large' } }),
+    messageOf(head(11), 'locationSwitched', { location: here, previous: there }),
+    messageOf(head(12), 'locationSwitched', { location: here }),
+    messageOf(head(13), 'idle', { outcome: Outcome.FAILED, error, goesOn: true }),
+  ].map((message, i) => (isInput(message) ? message : { ...message, metadata: noteOf(i + 1) }))
 }
 
 /** The same messages as clients see them; `data` is the content of each file in base64. */

@@ -1,6 +1,12 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  Delivery,
+  Outcome,
+  PermissionReply,
+  PermissionRequest,
+  Session,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
@@ -10,20 +16,18 @@ import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
   Admitter,
   CompactionAdmission,
-  Delivery,
   InboxItem,
   MoveAdmission,
   PromptAdmission,
   SyntheticAdmission,
   WaitingInput,
 } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, CompactionMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { MessageOf, StoredMessage } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
-import type { PermissionAnswer, PermissionReply } from '#services/session/domain/permission/permission.ts'
+import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
 import { giveBack, interruptRun, type StepRecord } from '#services/session/domain/run.ts'
 import { selectAgent, selectModel } from '#services/session/domain/selection.ts'
-import type { NewSession, Outcome, Session } from '#services/session/domain/session.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
@@ -60,11 +64,15 @@ export function withUseCases(port: SessionStore): UseCases {
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
-    createSession: (workspace: string, input: NewSession, parent?: string | Lease): Promise<Session> => {
+    createSession: (workspace: string, input: Session, parent?: string | Lease): Promise<Session> => {
       const parentId = typeof parent === 'string' ? parent : parent?.sessionId
       const child = parentId === undefined ? input : { ...input, parentId }
       const lease = typeof parent === 'string' ? undefined : parent
-      return port.createSession({ workspace, sessionId: input.id }, (...made) => newSession(child, ...made), lease)
+      return port.createSession(
+        { workspace, sessionId: input.sessionId },
+        (...made) => newSession(child, ...made),
+        lease,
+      )
     },
     admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
@@ -153,7 +161,7 @@ function casesOf(port: SessionStore) {
         (_, { transcript }) => transcript,
       ),
     lastAdmitter: (lease: Lease) => owned(lease).lastAdmitter(),
-    finishCompaction: (lease: Lease, running: CompactionMessage, summary: Summary) =>
+    finishCompaction: (lease: Lease, running: MessageOf<'compaction'>, summary: Summary) =>
       owned(lease).finishCompaction(running, summary),
     promote: (lease: Lease, boundary: 'step' | 'idle') =>
       port.revise(
@@ -165,8 +173,8 @@ function casesOf(port: SessionStore) {
         },
       ),
     recordStep: async (lease: Lease, record: StepRecord): Promise<number> => {
-      const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.id)
-      return owned(lease).recordStep(before?.message as AssistantMessage | undefined, record)
+      const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.messageId)
+      return owned(lease).recordStep(before?.message as MessageOf<'assistant'> | undefined, record)
     },
     requestPermission: (lease: Lease, request: PermissionRequest) => owned(lease).requestPermission(request),
     readPermissionAnswer: (lease: Lease, requestId: string) => owned(lease).permissionAnswer(requestId),

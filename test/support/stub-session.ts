@@ -1,5 +1,4 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 
 type Init = Exclude<MessageInitShape<typeof SessionSchema>, { readonly $typeName: string }>
@@ -9,8 +8,8 @@ export function stubSession(given: Init): Init {
   return {
     directory: '/work',
     projectId: 'global',
-    createTime: timestampFromMs(1_000),
-    updateTime: timestampFromMs(1_000),
+    createTime: 1_000,
+    updateTime: 1_000,
     ...given,
   }
 }

@@ -4,7 +4,6 @@ import { toStruct } from '#gateway/records/free.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
 import { toRuleset } from '#gateway/records/ruleset.ts'
-import { toTime } from '#gateway/records/time.ts'
 import type { tokenUsage } from '#gateway/records/usage.ts'
 import type { SessionSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { ImportedInfo } from './schemas.ts'
@@ -18,20 +17,16 @@ export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof S
     agent: agent || undefined,
     costNanos: toNanos(cost),
     tokens: toTokens(tokens),
-    createTime: toTime(time.created),
+    createTime: time.created,
     title,
     model: model && toModelRef(model),
     metadata: metadata && toStruct(metadata),
     permissions: permissions && { rules: toRuleset(permissions) },
-    idleTime: toMaybeTime(time.idle),
-    viewTime: toMaybeTime(time.viewed),
-    archiveTime: toMaybeTime(time.archived),
+    idleTime: time.idle,
+    viewTime: time.viewed,
+    archiveTime: time.archived,
     outcome: outcome && outcomes.toProto(outcome),
   }
-}
-
-export function toMaybeTime(at: number | undefined) {
-  return at === undefined ? undefined : toTime(at)
 }
 
 /** Dollars as nano-dollars. */

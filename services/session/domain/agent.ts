@@ -1,6 +1,5 @@
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ModelRef, PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { PermissionRule } from './permission/permission.ts'
 
 /** Time limits of a provider, in milliseconds; if absent, those of the inference service. */
 export interface RequestTimeouts {

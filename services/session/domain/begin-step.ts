@@ -1,12 +1,13 @@
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'
 import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
-import type { CompactionMessage, Message, StoredMessage } from './message.ts'
+import type { MessageOf, StoredMessage } from './message.ts'
 import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
-import type { Session } from './session.ts'
 import { isTitleInput } from './title.ts'
 
 /** What the beginning of a step depends on, besides the state of the session. */
@@ -33,7 +34,7 @@ export interface StepStart {
   readonly next:
     | Exclude<NextAction, { type: 'compact' }>
     | { readonly type: 'boundary' }
-    | { readonly type: 'compaction'; readonly message: CompactionMessage; readonly cause: CompactionCause }
+    | { readonly type: 'compaction'; readonly message: MessageOf<'compaction'>; readonly cause: CompactionCause }
     | undefined
   /** The session's last number. */
   readonly seq: number
@@ -74,7 +75,7 @@ export function beginStep(
   const ahead = nextAction(conversation)
   if (!revision.state.running) resume(revision, conversation)
   const { running } = revision.state
-  if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
+  if (running && ahead.type === 'end' && ahead.outcome === Outcome.INTERRUPTED) return start([], ahead)
   const { messages: promoted, control, more, compaction } = promoteItems(revision, waiting, running ? 'step' : 'idle')
   const entered = [...conversation, ...promoted.map(({ message }) => message)]
   const compact = (cause: CompactionCause, begun: CompactionStart): StepStart => {
@@ -102,4 +103,4 @@ function resume(revision: Revision, conversation: readonly Message[]): void {
   revision.set({ lastAdmitter: resumer })
 }
 
-const SUCCEEDED = { type: 'end', outcome: 'succeeded', error: undefined } as const
+const SUCCEEDED = { type: 'end', outcome: Outcome.SUCCEEDED, error: undefined } as const

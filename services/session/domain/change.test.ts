@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
 import { admitPrompt } from './inbox/inputs.ts'
@@ -42,7 +43,14 @@ test('what a run writes as it proceeds changes nothing for waiters', () => {
     [],
   )
   const { prompt } = admission('msg_1')
-  const item = { type: 'prompt', id: 'msg_1', sessionId: 'ses_1', prompt, delivery: 'steer', timeCreated: NOW } as const
+  const item = {
+    type: 'prompt',
+    id: 'msg_1',
+    sessionId: 'ses_1',
+    prompt,
+    delivery: Delivery.STEER,
+    timeCreated: NOW,
+  } as const
   const { admitter } = admission('msg_1')
   const waiting = { steers: [{ seq: 1, item, admitter }], queued: [], more: false }
   assert.deepEqual(
@@ -62,15 +70,15 @@ test('an interrupt, a permission request and the end of a run are reported as su
     ['permission'],
   )
   assert.deepEqual(
-    changedBy(leased, (revision) => closeRequest(revision, 'per_1', 'once')),
+    changedBy(leased, (revision) => closeRequest(revision, 'per_1', PermissionReply.ONCE)),
     ['permission'],
   )
   assert.deepEqual(
-    changedBy(leased, (revision) => endRun(revision, 'succeeded', undefined)),
+    changedBy(leased, (revision) => endRun(revision, Outcome.SUCCEEDED, undefined)),
     ['run'],
   )
   assert.deepEqual(
-    changedBy({ ...leased, due: true }, (revision) => endRun(revision, 'succeeded', undefined)),
+    changedBy({ ...leased, due: true }, (revision) => endRun(revision, Outcome.SUCCEEDED, undefined)),
     ['work', 'run'],
   )
   assert.deepEqual(

@@ -1,7 +1,6 @@
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRuleset, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { withTotals } from './event.ts'
-import type { PermissionRule } from './permission/permission.ts'
 import type { Revision } from './revision.ts'
 import { FIRST_INPUT } from './session-state.ts'
 
@@ -9,7 +8,7 @@ import { FIRST_INPUT } from './session-state.ts'
 export interface Description {
   readonly title: string | undefined
   readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
+  readonly permissions: PermissionRuleset | undefined
 }
 
 /**
@@ -47,7 +46,7 @@ export function describeSession(
 /** Returns the id of the title request, if a title was to be found after the first input. */
 export function beginTitle(revision: Revision): string | undefined {
   if (revision.state.titling !== FIRST_INPUT) return undefined
-  const request = `${revision.newMessage().id}-title`
+  const request = `${revision.newMessage().messageId}-title`
   revision.set({ titling: request })
   return request
 }
@@ -69,13 +68,13 @@ export function finishTitle(revision: Revision, request: string, { title, costNa
 }
 
 /** Records which end of a run was seen: never an earlier one than before, nor a future one. */
-export function viewSession(revision: Revision, timeIdle: number): void {
-  const { timeIdle: last, timeViewed = 0 } = revision.state
+export function viewSession(revision: Revision, idleTime: number): void {
+  const { idleTime: last, viewTime = 0 } = revision.state
   if (last === undefined) return
-  const seen = Math.min(timeIdle, last)
-  if (seen <= timeViewed) return
-  revision.set({ timeViewed: seen })
-  revision.event({ type: 'session-viewed', timeIdle: seen })
+  const seen = Math.min(idleTime, last)
+  if (seen <= viewTime) return
+  revision.set({ viewTime: seen })
+  revision.event({ type: 'session-viewed', idleTime: seen })
 }
 
 function rename(revision: Revision, title: string): void {

@@ -1,6 +1,6 @@
+import type { AssistantMessage } from '#gen/portico/session/v1/message_pb.js'
 import type { DurableEventData } from './event.ts'
 import { saidIn } from './generation/draft-part.ts'
-import type { AssistantMessage } from './message.ts'
 
 /** A part of a step, of one of its attempts. */
 export interface PartPlace {

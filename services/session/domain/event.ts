@@ -1,16 +1,19 @@
 import type { ModelRef, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
+  Delivery,
   ForkOrigin,
+  Outcome,
+  PermissionReply,
   PermissionRequest,
+  PermissionRuleset,
+  Session,
   SessionLocation,
   SyntheticText,
   TokenUsage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { Delivery, InboxItem } from './inbox.ts'
-import type { PermissionReply, PermissionRule } from './permission/permission.ts'
-import type { Outcome, Session } from './session.ts'
+import type { InboxItem } from './inbox.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {
@@ -106,8 +109,8 @@ export type DurableEventData =
   | { readonly type: 'permission-asked'; readonly request: PermissionRequest }
   | { readonly type: 'session-renamed'; readonly title: string }
   | { readonly type: 'session-metadata-updated'; readonly metadata: JsonObject }
-  | { readonly type: 'session-permissions-updated'; readonly permissions: readonly PermissionRule[] }
-  | { readonly type: 'session-viewed'; readonly timeIdle: number }
+  | { readonly type: 'session-permissions-updated'; readonly permissions: PermissionRuleset }
+  | { readonly type: 'session-viewed'; readonly idleTime: number }
   | {
       readonly type: 'usage-recorded'
       /** What for. */

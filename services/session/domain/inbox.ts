@@ -1,7 +1,4 @@
-import type { Prompt, SessionLocation, SyntheticText } from '#gen/portico/session/v1/session_pb.js'
-
-/** When an admitted input enters the conversation: at the next step boundary, or when the session is idle. */
-export type Delivery = 'steer' | 'queue'
+import type { Delivery, Prompt, SessionLocation, SyntheticText } from '#gen/portico/session/v1/session_pb.js'
 
 /** The principal on whose behalf something was admitted; inference checks the key again when it spends. */
 export interface Admitter {

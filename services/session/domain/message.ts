@@ -1,129 +1,80 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { BlobRef, ModelRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type AssistantMessage,
   type AssistantPart,
   type AssistantTool,
+  type Compaction,
+  Compaction_Status,
+  type Message,
+  MessageSchema,
   ShellCommand_Status,
-  type StepRetry,
-  type StepSnapshot,
-  type StructuredError,
 } from '#gen/portico/session/v1/message_pb.js'
-import type {
-  FileAttachment,
-  Prompt,
-  SessionLocation,
-  SyntheticText,
-  TokenUsage,
-} from '#gen/portico/session/v1/session_pb.js'
-import type { JsonObject } from '#shared/json.ts'
-import {
-  type CompactionMessage,
-  type MessageBase,
-  type ShellMessage,
-  type SkillMessage,
-  type SystemMessage,
-  summarizes,
-} from './message/imported.ts'
-import type { Outcome } from './session.ts'
-
-export type * from './message/imported.ts'
+import type { FileAttachment } from '#gen/portico/session/v1/session_pb.js'
 
 /** Why a provider ended its answer. */
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'unknown'
 
-export interface UserMessage extends MessageBase {
-  readonly type: 'user'
-  readonly prompt: Prompt
+/** The kinds of messages. */
+export type Kind = NonNullable<Message['kind']['case']>
+
+/** A message of one kind, or of some. */
+export type MessageOf<K extends Kind> = Message & { kind: Extract<Message['kind'], { readonly case: K }> }
+
+/** What is said by a message of a kind. */
+export type ContentOf<K extends Kind> = MessageOf<K>['kind']['value']
+
+type KindInit = NonNullable<Exclude<MessageInitShape<typeof MessageSchema>, Message>['kind']>
+
+/** Makes a message of a kind. */
+export function messageOf<K extends Kind>(
+  head: Pick<Message, 'messageId' | 'createTime'>,
+  kind: K,
+  content: Extract<KindInit, { readonly case: K }>['value'],
+): MessageOf<K> {
+  return create(MessageSchema, { ...head, kind: { case: kind, value: content } as KindInit }) as MessageOf<K>
 }
 
-/** What a model is shown as input, although no user said it. */
-export interface SyntheticMessage extends MessageBase {
-  readonly type: 'synthetic'
-  readonly synthetic: SyntheticText
+/** Whether a message is of that kind. */
+export function isOf<K extends Kind>(message: Message, kind: K): message is MessageOf<K> {
+  return message.kind.case === kind
 }
 
-/** One step: what a provider answered, and the tool calls that came of it. */
-export interface AssistantMessage extends MessageBase {
-  readonly type: 'assistant'
-  readonly agent: string
-  readonly model: ModelRef
-  readonly parts: readonly AssistantPart[]
-  /** The attempt at the generation that the parts are of, from 1. */
-  readonly attempt: number
-  readonly finish: Finish | undefined
-  readonly rawFinish: string | undefined
-  readonly costNanos: bigint | undefined
-  readonly tokens: TokenUsage | undefined
-  readonly error: StructuredError | undefined
-  readonly retry: StepRetry | undefined
-  readonly timeStreamed: number | undefined
-  /** Undefined while the step runs. */
-  readonly timeCompleted: number | undefined
-  /** The state of the files before and after the step, and which differ. */
-  readonly snapshot?: StepSnapshot
-  /** Data of the provider. */
-  readonly providerState?: JsonObject
+/** A message that says some things differently. */
+export function withChanges<K extends Kind>(message: MessageOf<K>, changes: Partial<ContentOf<K>>): MessageOf<K> {
+  const { kind }: Message = message
+  return { ...message, kind: { ...kind, value: { ...kind.value, ...changes } } } as MessageOf<K>
 }
-
-export interface AgentSwitchedMessage extends MessageBase {
-  readonly type: 'agent-switched'
-  readonly agent: string
-  readonly previous: string | undefined
-}
-
-export interface ModelSwitchedMessage extends MessageBase {
-  readonly type: 'model-switched'
-  readonly model: ModelRef
-  readonly previous: ModelRef | undefined
-}
-
-export interface LocationSwitchedMessage extends MessageBase {
-  readonly type: 'location-switched'
-  readonly location: SessionLocation
-  /** Undefined where an imported one does not have it. */
-  readonly previous: SessionLocation | undefined
-}
-
-/** Marks the end of a run. */
-export interface IdleMessage extends MessageBase {
-  readonly type: 'idle'
-  readonly outcome: Outcome
-  readonly error: StructuredError | undefined
-  /**
-   * Of an interrupted run: whether the next one began at once, for a steer or a move, so that the session was never at
-   * rest. Undefined as well for what earlier versions stored.
-   */
-  readonly goesOn?: boolean
-}
-
-/** One entry of a session's history. */
-export type Message =
-  | UserMessage
-  | SyntheticMessage
-  | AssistantMessage
-  | AgentSwitchedMessage
-  | ModelSwitchedMessage
-  | LocationSwitchedMessage
-  | IdleMessage
-  | SystemMessage
-  | SkillMessage
-  | ShellMessage
-  | CompactionMessage
 
 /** Whether a message is input for the model, by which a step is due. */
-export function isInput(message: Message): message is UserMessage | SyntheticMessage {
-  return message.type === 'user' || message.type === 'synthetic'
+export function isInput(message: Message): message is MessageOf<'user' | 'synthetic'> {
+  return isOf(message, 'user') || isOf(message, 'synthetic')
 }
 
 /** Whether a message will not change any more. */
-export function isSettled(message: Message): boolean {
-  if (message.type === 'assistant') return message.timeCompleted !== undefined
-  if (message.type === 'shell') return message.shell.status !== ShellCommand_Status.RUNNING
-  return message.type !== 'compaction' || message.status !== 'running'
+export function isSettled({ kind }: Message): boolean {
+  if (kind.case === 'assistant') return kind.value.completeTime !== undefined
+  if (kind.case === 'shell') return kind.value.status !== ShellCommand_Status.RUNNING
+  return kind.case !== 'compaction' || kind.value.status !== Compaction_Status.RUNNING
 }
 
 /** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */
-export function isSummary(message: Message): message is CompactionMessage {
-  return message.type === 'compaction' && summarizes(message)
+export function isSummary(message: Message): message is MessageOf<'compaction'> {
+  return isOf(message, 'compaction') && summarizes(message.kind.value)
+}
+
+/**
+ * Whether a compaction replaces everything before it. One that only its own provider can read does not, since other
+ * providers could not continue from it.
+ */
+function summarizes({ status, summary = '', providerContext }: Compaction): boolean {
+  return status === Compaction_Status.COMPLETED && (providerContext === undefined || summary.trim() !== '')
+}
+
+/** The model of a step; each has one. */
+export function modelOf({ model }: AssistantMessage): ModelRef {
+  if (model === undefined) throw new Error('A step has no model')
+  return model
 }
 
 /** The tool calls of a step. */
@@ -137,10 +88,10 @@ export function withContent(part: AssistantPart, content: AssistantPart['part'])
 }
 
 /** The blobs that a message refers to. */
-export function blobsOf(message: Message): readonly BlobRef[] {
-  if (message.type === 'user') return message.prompt.files.flatMap(blobIn)
-  if (message.type !== 'assistant') return []
-  return callsOf(message.parts).flatMap(({ content }) => blobsIn(content))
+export function blobsOf({ kind }: Message): readonly BlobRef[] {
+  if (kind.case === 'user') return kind.value.files.flatMap(blobIn)
+  if (kind.case !== 'assistant') return []
+  return callsOf(kind.value.parts).flatMap(({ content }) => blobsIn(content))
 }
 
 /** The blobs that the result of a tool refers to. */

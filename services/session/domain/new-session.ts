@@ -1,5 +1,6 @@
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { type NewId, Revision } from './revision.ts'
-import { type NewSession, NO_TOKENS, type Session } from './session.ts'
+import { NO_TOKENS } from './session.ts'
 import { newState } from './session-state.ts'
 
 /** A session that is about to be written, and the revision that writes it. */
@@ -12,18 +13,8 @@ export interface Creation {
 export type CreateSession = (now: number, newId: NewId, seq: number) => Creation
 
 /** Makes a session with its session-created event. */
-export function newSession(input: NewSession, now: number, newId: NewId, seq = 0): Creation {
-  const session: Session = {
-    ...input,
-    parentId: input.parentId,
-    costNanos: 0n,
-    tokens: NO_TOKENS,
-    outcome: undefined,
-    timeCreated: now,
-    timeUpdated: now,
-    timeIdle: undefined,
-    timeViewed: undefined,
-  }
+export function newSession(input: Session, now: number, newId: NewId, seq = 0): Creation {
+  const session: Session = { ...input, tokens: NO_TOKENS, createTime: now, updateTime: now }
   const revision = new Revision(newState(session, now, seq), now, now, newId)
   revision.event({ type: 'session-created', session })
   return { session, revision }

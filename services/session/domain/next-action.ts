@@ -1,15 +1,7 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantMessage, Message, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './generation/step-errors.ts'
-import {
-  type AssistantMessage,
-  callsOf,
-  isInput,
-  isSummary,
-  type Message,
-  type SyntheticMessage,
-  type UserMessage,
-} from './message.ts'
-import type { Outcome } from './session.ts'
+import { callsOf, isInput, isSummary } from './message.ts'
 
 /** Error of a call that was refused without a message: the run ends. */
 export const REJECTED = 'permission.rejected'
@@ -35,43 +27,45 @@ const COMPACT: NextAction = { type: 'compact' }
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
   if (last === undefined || conversation.findLast(isTurnOrEnd) !== last) {
-    return isUnfinished(conversation) && !isAlone(conversation) ? STEP : end('succeeded')
+    return isUnfinished(conversation) && !isAlone(conversation) ? STEP : end(Outcome.SUCCEEDED)
   }
   if (hasOverflowed(conversation)) return COMPACT
-  if (last.type !== 'assistant' || last.error?.type === CONTEXT_OVERFLOW) return STEP
-  if (last.error !== undefined && last.error.type !== STEP_ABORTED.type) return end('failed', last.error)
-  const calls = callsOf(last.parts)
-  if (calls.some(({ error }) => error?.type === REJECTED)) return end('interrupted')
-  return last.error === undefined && calls.length === 0 ? end('succeeded') : STEP
+  const { kind } = last
+  if (kind.case !== 'assistant' || kind.value.error?.type === CONTEXT_OVERFLOW) return STEP
+  const { error, parts } = kind.value
+  if (error !== undefined && error.type !== STEP_ABORTED.type) return end(Outcome.FAILED, error)
+  const calls = callsOf(parts)
+  if (calls.some(({ error }) => error?.type === REJECTED)) return end(Outcome.INTERRUPTED)
+  return error === undefined && calls.length === 0 ? end(Outcome.SUCCEEDED) : STEP
 }
 
 /** Whether the last input of a conversation is not answered to the end, or what answered it has failed. */
 export function isUnfinished(conversation: readonly Message[]): boolean {
-  const last = lastTurn(conversation)
-  if (last?.type !== 'assistant') return last !== undefined
-  return last.error !== undefined || callsOf(last.parts).length > 0
+  const last = lastTurn(conversation)?.kind
+  if (last?.case !== 'assistant') return last !== undefined
+  return last.value.error !== undefined || callsOf(last.value.parts).length > 0
 }
 
 /** Whether the run began with only a compaction. */
 function isAlone(conversation: readonly Message[]): boolean {
   const begun = conversation.slice(conversation.findLastIndex(isTurnOrEnd) + 1)
-  return begun.some((message) => message.type === 'compaction' && message.alone === true)
+  return begun.some(({ kind }) => kind.case === 'compaction' && kind.value.alone)
 }
 
 /** Whether the last step of the run was too long for its model, and nothing was summarized since. */
 function hasOverflowed(conversation: readonly Message[]): boolean {
   const step = conversation.findLast(
-    (message) => message.type === 'assistant' || message.type === 'idle' || isSummary(message),
-  )
-  return step?.type === 'assistant' && step.error?.type === CONTEXT_OVERFLOW
+    (message) => message.kind.case === 'assistant' || message.kind.case === 'idle' || isSummary(message),
+  )?.kind
+  return step?.case === 'assistant' && step.value.error?.type === CONTEXT_OVERFLOW
 }
 
 /**
  * Whether a step has no result: it was cut off, or failed, before any of its tool calls began. At the end of a
  * conversation, such a step is ignored and repeated.
  */
-export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage): boolean {
-  return error !== undefined && (timeStreamed === undefined || callsOf(parts).length === 0)
+export function cameToNothing({ error, streamTime, parts }: AssistantMessage): boolean {
+  return error !== undefined && (streamTime === undefined || callsOf(parts).length === 0)
 }
 
 /** How many steps the conversation has since the last input, without those that were cut off. */
@@ -80,25 +74,24 @@ export function stepsSinceInput(conversation: readonly Message[]): number {
   const summary = conversation.findLast(isSummary)
   // Only the last turn before a summary is known.
   const known = summary === undefined ? input : Math.max(input, conversation.indexOf(summary))
-  const steps = conversation.slice(known + 1).filter((message) => message.type === 'assistant' && !isCutOff(message))
-  return steps.length + (known > input ? (summary?.stepsBefore ?? 0) : 0)
+  const steps = conversation.slice(known + 1).filter(({ kind }) => kind.case === 'assistant' && !isCutOff(kind.value))
+  return steps.length + (known > input ? (summary?.kind.value.stepsBefore ?? 0) : 0)
 }
 
 /**
  * Whether a step was cut off, or too long for its model, before any of its tool calls began; such a step is ignored and
  * repeated.
  */
-function isCutOff(message: AssistantMessage): boolean {
-  const { error, timeStreamed } = message
-  return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && timeStreamed === undefined
+function isCutOff({ error, streamTime }: AssistantMessage): boolean {
+  return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && streamTime === undefined
 }
 
-function lastTurn(conversation: readonly Message[]): UserMessage | SyntheticMessage | AssistantMessage | undefined {
-  return conversation.findLast((message) => isInput(message) || message.type === 'assistant')
+function lastTurn(conversation: readonly Message[]): Message | undefined {
+  return conversation.findLast((message) => isInput(message) || message.kind.case === 'assistant')
 }
 
 function isTurnOrEnd(message: Message): boolean {
-  return isInput(message) || message.type === 'assistant' || message.type === 'idle'
+  return isInput(message) || message.kind.case === 'assistant' || message.kind.case === 'idle'
 }
 
 function end(outcome: Outcome, error?: StructuredError): NextAction {

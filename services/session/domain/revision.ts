@@ -1,8 +1,9 @@
+import type { AssistantMessage, Message } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
-import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
+import type { MessageOf } from './message.ts'
 import { addCost, addTokens, MOST_COST_NANOS, MOST_TOKENS } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
 import { activityOf } from './stats/activity.ts'
@@ -68,7 +69,7 @@ export class Revision {
 
   /** Records activity: the session moves up in the lists. Its time never goes back. */
   touch(): void {
-    if (this.now > this.#state.timeUpdated) this.set({ timeUpdated: this.now })
+    if (this.now > this.#state.updateTime) this.set({ updateTime: this.now })
   }
 
   /** Adds what a step used to the session's totals. */
@@ -101,16 +102,17 @@ export class Revision {
   }
 
   /** Writes the changes of a step: its own members, and the parts that are new objects. */
-  update(before: AssistantMessage, message: AssistantMessage): void {
-    const isNew = before.attempt !== message.attempt
-    const changed = [...message.parts.keys()].filter((n) => isNew || message.parts[n] !== before.parts[n])
-    const names = Object.keys(message) as (keyof AssistantMessage)[]
-    const own = names.some((name) => name !== 'parts' && message[name] !== before[name])
+  update(before: MessageOf<'assistant'>, message: MessageOf<'assistant'>): void {
+    const [old, step] = [before.kind.value, message.kind.value]
+    const isNew = old.attempt !== step.attempt
+    const changed = [...step.parts.keys()].filter((n) => isNew || step.parts[n] !== old.parts[n])
+    const names = Object.keys({ ...old, ...step }) as (keyof AssistantMessage)[]
+    const own = names.some((name) => name !== 'parts' && step[name] !== old[name])
     if (own || changed.length > 0) this.writes.push({ type: 'update', message, own, changed })
   }
 
   /** Writes a compaction again. */
-  replace(message: CompactionMessage): void {
+  replace(message: MessageOf<'compaction'>): void {
     this.writes.push({ type: 'update', message, own: true, changed: [] })
   }
 
@@ -121,8 +123,8 @@ export class Revision {
   }
 
   /** The id and time of a message that no client named. */
-  newMessage(): { readonly id: string; readonly timeCreated: number } {
-    return { id: this.#newId('msg'), timeCreated: this.now }
+  newMessage(): Pick<Message, 'messageId' | 'createTime'> {
+    return { messageId: this.#newId('msg'), createTime: this.now }
   }
 
   /** Updates derived members; to be called last, before writing. */

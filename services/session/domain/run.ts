@@ -1,13 +1,12 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
-import type { AssistantMessage } from './message.ts'
+import { type MessageOf, messageOf } from './message.ts'
 import type { Revision } from './revision.ts'
-import type { Outcome } from './session.ts'
 
 /**
  * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then
@@ -24,7 +23,7 @@ export function interruptRun(revision: Revision, waiting?: WaitingInputs): boole
 
 /** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
 export interface StepRecord {
-  readonly message: AssistantMessage
+  readonly message: MessageOf<'assistant'>
   readonly events: readonly DurableEventData[]
   /** Added to the session's totals; set only when the step ends. */
   readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
@@ -33,37 +32,38 @@ export interface StepRecord {
 /** Writes the state of a step; `before` is what was written of it last. Returns the session's last number. */
 export function recordStep(
   revision: Revision,
-  before: AssistantMessage | undefined,
+  before: MessageOf<'assistant'> | undefined,
   { message, events, usage }: StepRecord,
 ): number {
   if (before === undefined) revision.insert(message)
   else revision.update(before, message)
   revision.count(message)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
-  for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
-  if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ acquisitions: 0 })
+  const step = message.kind.value
+  for (const data of events) revision.event(withTotals(data, revision.state), partBehind(step, data))
+  if (step.completeTime !== undefined && step.error === undefined) revision.set({ acquisitions: 0 })
   revision.touch()
   return revision.state.seq
 }
 
 /**
- * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and timeIdle, and
+ * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and idleTime, and
  * clears an interrupt request. Items that are due by then stay due for the next owner, whatever the outcome.
  */
 export function endRun(
   revision: Revision,
   outcome: Outcome,
   error: StructuredError | undefined,
-  reason: 'user' | 'shutdown' | undefined = outcome === 'interrupted' ? 'user' : undefined,
+  reason: 'user' | 'shutdown' | undefined = outcome === Outcome.INTERRUPTED ? 'user' : undefined,
 ): void {
-  const { running, interruptRequested, timeIdle } = revision.state
+  const { running, interruptRequested, idleTime } = revision.state
   if (running) {
-    if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)
-    const goesOn = outcome === 'interrupted' ? { goesOn: revision.state.due } : {}
-    revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
+    if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)
+    const goesOn = outcome === Outcome.INTERRUPTED ? revision.state.due : undefined
+    revision.insert(messageOf(revision.newMessage(), 'idle', { outcome, error, goesOn }))
     revision.event({ type: 'execution-ended', outcome, error, reason })
-    const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
-    revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
+    const idle = Math.max(revision.now, (idleTime ?? 0) + 1)
+    revision.set({ running: false, interruptRequested: false, outcome, idleTime: idle })
   }
   revision.set({ leaseUntil: 0, acquisitions: 0 })
 }
@@ -78,7 +78,7 @@ export function abandonRun(revision: Revision, error: StructuredError): void {
     revision.set({ running: true })
     revision.event({ type: 'execution-started' })
   }
-  endRun(revision, 'failed', error)
+  endRun(revision, Outcome.FAILED, error)
 }
 
 /** What is known of a run whose owner stopped or died. */
@@ -102,7 +102,7 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
   // Wakes have times in whole milliseconds, so one in the same millisecond as the start may have come after it.
   const readyAt = Math.floor(revision.leaseNow - upMs)
   if (wake === undefined || wake.at < readyAt || wake.at <= heldUntil - leaseMs + renewMs) parkInputs(revision)
-  endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
+  endRun(revision, Outcome.INTERRUPTED, undefined, interruptRequested ? 'user' : 'shutdown')
 }
 
 /** How a lease is given back. */

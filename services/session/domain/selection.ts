@@ -1,11 +1,12 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { messageOf } from './message.ts'
 import type { Revision } from './revision.ts'
 
 /** Selects another agent. Whether it exists is only checked when it runs. */
 export function selectAgent(revision: Revision, agent: string): void {
   const previous = revision.state.agent
   revision.set({ agent })
-  revision.insert({ type: 'agent-switched', ...revision.newMessage(), agent, previous })
+  revision.insert(messageOf(revision.newMessage(), 'agentSwitched', { agent, previous }))
   revision.event({ type: 'agent-selected', agent, previous })
   revision.touch()
 }
@@ -15,7 +16,7 @@ export function selectModel(revision: Revision, model: ModelRef): void {
   const previous = revision.state.model
   if (previous !== undefined && isSameModel(previous, model)) return
   revision.set({ model })
-  revision.insert({ type: 'model-switched', ...revision.newMessage(), model, previous })
+  revision.insert(messageOf(revision.newMessage(), 'modelSwitched', { model, previous }))
   revision.event({ type: 'model-selected', model, previous })
   revision.touch()
 }

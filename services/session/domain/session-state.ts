@@ -1,7 +1,6 @@
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import type { Session, TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from './inbox.ts'
-import type { Outcome, Session } from './session.ts'
+import { NO_TOKENS } from './session.ts'
 
 /** How a session became due. */
 export interface Wake {
@@ -15,20 +14,25 @@ export interface Wake {
   readonly resumer?: Admitter | undefined
 }
 
+/** The members of a session that rules need. */
+type OfSession = Pick<
+  Session,
+  | 'sessionId'
+  | 'directory'
+  | 'projectId'
+  | 'subpath'
+  | 'agent'
+  | 'model'
+  | 'costNanos'
+  | 'outcome'
+  | 'updateTime'
+  | 'idleTime'
+  | 'viewTime'
+>
+
 /** The mutable state of a session, bookkeeping included: everything that rules need. */
-export interface SessionState {
-  readonly id: string
-  readonly directory: string
-  readonly projectId: string
-  readonly subpath: string
-  readonly agent: string | undefined
-  readonly model: ModelRef | undefined
-  readonly costNanos: bigint
+export interface SessionState extends Readonly<OfSession> {
   readonly tokens: TokenUsage
-  readonly outcome: Outcome | undefined
-  readonly timeUpdated: number
-  readonly timeIdle: number | undefined
-  readonly timeViewed: number | undefined
   /** The request that is to find the title, FIRST_INPUT before it is made; undefined: the title stays as it is. */
   readonly titling: string | undefined
   /** Number of the last inbox item, message, event or permission request. */
@@ -64,10 +68,10 @@ export const FIRST_INPUT = 'first-input'
  * reuses the tokens of a removed session with the same id.
  */
 export function newState(session: Session, now: number, seq = 0): SessionState {
-  const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle, timeViewed } = session
-  const { directory, projectId, subpath } = location
+  const { sessionId, directory, projectId, subpath, agent, model, costNanos, tokens = NO_TOKENS } = session
+  const { outcome, updateTime, idleTime, viewTime } = session
   return {
-    id,
+    sessionId,
     directory,
     projectId,
     subpath,
@@ -76,9 +80,9 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
     costNanos,
     tokens,
     outcome,
-    timeUpdated,
-    timeIdle,
-    timeViewed,
+    updateTime,
+    idleTime,
+    viewTime,
     titling: session.title === undefined ? FIRST_INPUT : undefined,
     seq,
     due: false,

@@ -1,13 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import {
-  type ForkOrigin,
-  type SessionLocation,
-  type TokenUsage,
-  TokenUsageSchema,
-} from '#gen/portico/session/v1/session_pb.js'
-import type { JsonObject } from '#shared/json.ts'
-import type { PermissionRule } from './permission/permission.ts'
+import { type TokenUsage, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 
 export const NO_TOKENS = create(TokenUsageSchema)
 
@@ -31,45 +23,4 @@ export function addTokens(a: TokenUsage, b: TokenUsage, most: number): TokenUsag
 export function addCost(a: bigint, b: bigint, most: bigint): bigint {
   const sum = a + b
   return sum < most ? sum : most
-}
-
-/** How a run ended. */
-export type Outcome = 'succeeded' | 'failed' | 'interrupted'
-
-/** A session without its bookkeeping. Times are milliseconds since the epoch; money is nano-dollars. */
-export interface Session {
-  readonly id: string
-  readonly parentId: string | undefined
-  readonly fork?: ForkOrigin | undefined
-  readonly title: string | undefined
-  readonly agent: string | undefined
-  readonly model: ModelRef | undefined
-  readonly location: SessionLocation
-  readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
-  readonly costNanos: bigint
-  readonly tokens: TokenUsage
-  readonly outcome: Outcome | undefined
-  readonly timeCreated: number
-  /** Last real activity: moved by admissions, selections and steps; never by leases. */
-  readonly timeUpdated: number
-  /** End of the last run; grows by at least 1 with each end. */
-  readonly timeIdle: number | undefined
-  /** The end of a run that somebody has seen; never after the last one. */
-  readonly timeViewed: number | undefined
-  /** When it was archived; only of an imported session. It has no effect. */
-  readonly timeArchived?: number | undefined
-}
-
-/** A session that is about to be created. */
-export interface NewSession {
-  readonly id: string
-  /** Undefined: a root session. */
-  readonly parentId?: string
-  readonly title: string | undefined
-  readonly agent: string | undefined
-  readonly model: ModelRef | undefined
-  readonly location: SessionLocation
-  readonly metadata: JsonObject | undefined
-  readonly permissions: readonly PermissionRule[] | undefined
 }

@@ -1,14 +1,16 @@
 import {
+  type AssistantMessage,
   type AssistantPart,
   type AssistantTool,
   AssistantTool_State as State,
   type StructuredError,
 } from '#gen/portico/session/v1/message_pb.js'
+import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { STEP_ABORTED, TOOL_NOT_BEGUN } from './generation/step-errors.ts'
-import { type AssistantMessage, type CompactionMessage, callsOf, withContent } from './message.ts'
+import { callsOf, isOf, type MessageOf, withChanges, withContent } from './message.ts'
 import type { KnownRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import { refusalOf } from './permission/refusals.ts'
@@ -25,7 +27,7 @@ export type NotBegun = (call: AssistantTool) => StructuredError | undefined
 /** The unfinished records of a former owner. */
 export interface Unfinished {
   /** Steps that are not completed, and compactions that run. */
-  readonly unfinished: readonly (AssistantMessage | CompactionMessage)[]
+  readonly unfinished: readonly MessageOf<'assistant' | 'compaction'>[]
   /** Requests without an answer, and those of the unfinished steps that have one. */
   readonly requests: readonly KnownRequest[]
 }
@@ -40,7 +42,7 @@ export interface Settling {
 
 /** The steps of a former owner that continue, and the child sessions that nobody waits for any more. */
 export interface Settlement {
-  readonly kept: readonly AssistantMessage[]
+  readonly kept: readonly MessageOf<'assistant'>[]
   readonly abandoned: readonly Delegation[]
 }
 
@@ -50,17 +52,18 @@ export function settleAborted(
   { unfinished, requests }: Unfinished,
   { keep = false, exact = false }: Settling = {},
 ): Settlement {
-  const kept: AssistantMessage[] = []
-  for (const step of unfinished) {
-    if (step.type === 'compaction') {
-      abortCompaction(revision, step)
-      continue
-    }
+  const kept: MessageOf<'assistant'>[] = []
+  for (const compaction of unfinished.filter((message) => isOf(message, 'compaction'))) {
+    abortCompaction(revision, compaction)
+  }
+  const steps = unfinished.filter((message) => isOf(message, 'assistant'))
+  for (const step of steps) {
     const notBegun = notBegunOf(
-      requests.filter(({ request }) => request.messageId === step.id),
+      requests.filter(({ request }) => request.messageId === step.messageId),
       exact,
     )
-    const stays = keep && callsOf(step.parts).some(isDelegated)
+    const { parts, costNanos, tokens } = step.kind.value
+    const stays = keep && callsOf(parts).some(isDelegated)
     const { message, events } = stays
       ? settleOthers(step, revision.now, notBegun)
       : cutOff(step, STEP_ABORTED, revision.now, notBegun)
@@ -68,15 +71,14 @@ export function settleAborted(
     if (stays) kept.push(message)
     else revision.count(message)
     // The answer was complete, so its usage, due at the end of the step, is added now.
-    if (!stays && step.costNanos !== undefined && step.tokens !== undefined) {
-      revision.addUsage(step.costNanos, step.tokens)
-    }
-    for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
+    if (!stays && costNanos !== undefined && tokens !== undefined) revision.addUsage(costNanos, tokens)
+    const settled = message.kind.value
+    for (const data of events) revision.event(withTotals(data, revision.state), partBehind(settled, data))
   }
   for (const { request, answer } of requests) {
-    if (answer === undefined) closeRequest(revision, request.requestId, 'reject')
+    if (answer === undefined) closeRequest(revision, request.requestId, PermissionReply.REJECT)
   }
-  const parts = keep ? [] : unfinished.flatMap((step) => (step.type === 'assistant' ? step.parts : []))
+  const parts = keep ? [] : steps.flatMap(({ kind }) => kind.value.parts)
   return { kept, abandoned: callsOf(parts).flatMap((call) => delegationOf(call) ?? []) }
 }
 
@@ -97,27 +99,29 @@ function notBegunOf(requests: readonly KnownRequest[], exact: boolean): NotBegun
 }
 
 /** Aborts the calls of a step that are not delegated. */
-function settleOthers(step: AssistantMessage, now: number, notBegun: NotBegun) {
+function settleOthers(step: MessageOf<'assistant'>, now: number, notBegun: NotBegun) {
   const isOther = ({ part }: AssistantPart): boolean => part.case !== 'tool' || !isDelegated(part.value)
-  const others = { ...step, parts: step.parts.filter(isOther) }
-  const parts = step.parts.map((part) => (isOther(part) ? settledPart(part, now, notBegun) : part))
-  return { message: { ...step, parts }, events: toolEvents(others, notBegun) }
+  const { parts: all } = step.kind.value
+  const parts = all.map((part) => (isOther(part) ? settledPart(part, now, notBegun) : part))
+  const events = toolEvents(step.messageId, all.filter(isOther), notBegun)
+  return { message: withChanges(step, { parts }), events }
 }
 
 /** Ends a step early with an error: its unfinished tool calls become `aborted`, unless `notBegun` says otherwise. */
 export function cutOff(
-  step: AssistantMessage,
+  step: MessageOf<'assistant'>,
   error: StructuredError,
   now: number,
   notBegun: NotBegun,
-): { readonly message: AssistantMessage; readonly events: readonly DurableEventData[] } {
-  const parts = step.parts.map((part) => settledPart(part, now, notBegun))
-  const finish = step.finish ?? 'error'
+): { readonly message: MessageOf<'assistant'>; readonly events: readonly DurableEventData[] } {
+  const { messageId } = step
+  const { parts: all, finish = 'error' } = step.kind.value
+  const parts = all.map((part) => settledPart(part, now, notBegun))
   return {
-    message: { ...step, parts, finish, error, retry: undefined, timeCompleted: now },
+    message: withChanges(step, { parts, finish, error, retry: undefined, completeTime: now }),
     events: [
-      ...toolEvents(step, notBegun),
-      { type: 'step-failed', messageId: step.id, error, finish, ...usageOf(step) },
+      ...toolEvents(messageId, all, notBegun),
+      { type: 'step-failed', messageId, error, finish, ...usageOf(step.kind.value) },
     ],
   }
 }
@@ -137,13 +141,13 @@ function settledPart(whole: AssistantPart, now: number, notBegun: NotBegun): Ass
   return withContent(whole, { case: 'tool', value: { ...part.value, ...end } })
 }
 
-function toolEvents(message: AssistantMessage, notBegun: NotBegun): DurableEventData[] {
-  return callsOf(message.parts)
+function toolEvents(messageId: string, parts: readonly AssistantPart[], notBegun: NotBegun): DurableEventData[] {
+  return callsOf(parts)
     .filter(isUnfinished)
     .map((call) => {
       const { callId, content, metadata } = call
       const error = errorOf(call, notBegun)
-      return { type: 'tool-failed', messageId: message.id, callId, error, content, metadata }
+      return { type: 'tool-failed', messageId, callId, error, content, metadata }
     })
 }
 

@@ -1,5 +1,6 @@
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
-import type { Message } from './message.ts'
+import { isOf, type MessageOf } from './message.ts'
 
 /** Characters of an input that a title is found from. */
 const MAX_INPUT_LENGTH = 4_000
@@ -17,8 +18,8 @@ export function titleInput({ text, files }: Prompt): string {
 }
 
 /** Whether it is an input that a title can be found from. */
-export function isTitleInput(message: Message): message is Extract<Message, { readonly type: 'user' }> {
-  return message.type === 'user' && titleInput(message.prompt) !== ''
+export function isTitleInput(message: Message): message is MessageOf<'user'> {
+  return isOf(message, 'user') && titleInput(message.kind.value) !== ''
 }
 
 /** The title in a model's answer: its first line with text, without quotation marks. Undefined: there is none. */

@@ -1,10 +1,11 @@
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Delivery, PermissionRequest, PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
-import type { Admitter, Delivery, InboxItem } from './inbox.ts'
-import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
-import type { PermissionAnswer, PermissionRule } from './permission/permission.ts'
+import type { Admitter, InboxItem } from './inbox.ts'
+import type { MessageOf } from './message.ts'
+import type { PermissionAnswer } from './permission/permission.ts'
 import type { Activity } from './stats/activity.ts'
 
 /** One record that a use case writes besides the session's own. */
@@ -22,7 +23,7 @@ export type Write =
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
   | {
       readonly type: 'update'
-      readonly message: AssistantMessage | CompactionMessage
+      readonly message: MessageOf<'assistant' | 'compaction'>
       /** Whether anything apart from its parts has changed. */
       readonly own: boolean
       /** The numbers of the changed parts. */
@@ -46,6 +47,6 @@ export type Write =
       /** What is absent stays as it is. */
       readonly title?: string
       readonly metadata?: JsonObject
-      readonly permissions?: readonly PermissionRule[]
+      readonly permissions?: PermissionRuleset
     }
   | { readonly type: 'approve'; readonly projectId: string; readonly action: string; readonly pattern: string }

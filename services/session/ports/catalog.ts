@@ -1,5 +1,5 @@
 import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
+import type { Delivery, SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type {
   Agent,
@@ -10,7 +10,6 @@ import type {
   ToolDescription,
   ToolRequest,
 } from '../domain/agent.ts'
-import type { Delivery } from '../domain/inbox.ts'
 import type { ReadFile, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
 

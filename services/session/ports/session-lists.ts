@@ -1,7 +1,7 @@
-import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { PermissionRequest, SavedApproval, Session } from '#gen/portico/session/v1/session_pb.js'
+import type { ListSessionsRequest, Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '../domain/message.ts'
-import type { PermissionRule } from '../domain/permission/permission.ts'
-import type { Session } from '../domain/session.ts'
 import type { CountedActivity } from '../domain/stats/stats.ts'
 
 /** A page of a list. `more` says whether further items follow in the direction that was read. */
@@ -20,14 +20,10 @@ export interface MessagePage extends Page<StoredMessage> {
  * Filters are exact, but for `search`: part of the title, letter case ignored as Unicode has it (`foldCase`), `%` and
  * `_` nothing special.
  */
-export interface SessionQuery {
+export interface SessionQuery
+  extends Readonly<Pick<ListSessionsRequest, 'search' | 'directory' | 'projectId' | 'subpath'>> {
   readonly limit: number
-  readonly order: 'ascending' | 'descending'
-  readonly search?: string
-  readonly directory?: string
-  readonly projectId?: string
-  /** Only together with `projectId`. */
-  readonly subpath?: string
+  readonly order: Order
   /** Null: root sessions only. */
   readonly parentId?: string | null
   /** Only sessions whose last activity was then or earlier. */
@@ -38,14 +34,14 @@ export interface SessionQuery {
 
 /** The position of a session in lists. */
 export interface Place {
-  readonly timeUpdated: number
-  readonly id: string
+  readonly updateTime: number
+  readonly sessionId: string
 }
 
 /** What is known of a session whose record cannot be read. It can only be removed. */
 export interface UnreadableSession {
-  readonly id: string
-  readonly timeUpdated: number
+  readonly sessionId: string
+  readonly updateTime: number
   /** What reading it throws. */
   readonly unreadable: unknown
 }
@@ -54,7 +50,7 @@ export interface UnreadableSession {
 export const RECORD_BYTES = 1_024
 
 export interface MessageQuery {
-  /** Only messages of this type. */
+  /** Only messages of this kind, as the proto names it in code (`agentSwitched`). */
   readonly type?: string
   readonly limit: number
   /**
@@ -62,7 +58,7 @@ export interface MessageQuery {
    * message and each part counts `RECORD_BYTES` more than it holds.
    */
   readonly bytes?: number
-  readonly order: 'ascending' | 'descending'
+  readonly order: Order
   readonly anchor?: { readonly seq: number; readonly direction: 'next' | 'previous' }
 }
 
@@ -83,7 +79,7 @@ export interface SessionLists {
   /** The parent of a session, also of one that cannot be read. Undefined: there is none, or no such session. */
   parentOf(workspace: string, sessionId: string): Promise<string | undefined>
   /**
-   * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
+   * At most `limit` sessions, ordered by (updateTime, sessionId), in batches. Each batch takes a bounded time, in which
    * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where
    * there is one filter, or a project and a subpath; else, and with a search, every session may have to be looked at,
    * some thousands in each batch. A session that cannot be read has its place, and spoils no other.

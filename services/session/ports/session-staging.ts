@@ -1,6 +1,6 @@
-import type { Message } from '../domain/message.ts'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '../domain/new-session.ts'
-import type { Session } from '../domain/session.ts'
 
 /** A session that is being written and is not visible yet. */
 export interface StagedSession {

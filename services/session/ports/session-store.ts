@@ -1,4 +1,4 @@
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRequest, Session } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
@@ -8,7 +8,6 @@ import type { AdmissionReads, KnownItem, TakenId, WaitingInput, WaitingInputs } 
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest } from '../domain/permission/permission.ts'
 import type { Revision } from '../domain/revision.ts'
-import type { Session } from '../domain/session.ts'
 import type { SessionState } from '../domain/session-state.ts'
 import type { Unfinished } from '../domain/settle-aborted.ts'
 import type { EventLog } from './event-log.ts'

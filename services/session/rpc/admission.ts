@@ -1,22 +1,20 @@
 import { hash } from 'node:crypto'
-import { Delivery as DeliveryMessage } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, DeliverySchema } from '#gen/portico/session/v1/session_pb.js'
 import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
-import { check } from '#shared/rpc/parse.ts'
+import { checkEnum } from '#shared/rpc/parse.ts'
 import type { NotAdmitted } from '../domain/inbox/inputs.ts'
-import { type Delivery, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
-import { deliveries } from './enums.ts'
+import { MOST_INBOX_ITEMS } from '../domain/inbox.ts'
 
 /** Maximum number of characters of a prompt or a synthetic text. */
 export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
 
 /** The delivery of an input; absent: `steer`. */
-export function parseDelivery(delivery: DeliveryMessage = DeliveryMessage.STEER): Delivery {
-  const known = deliveries.fromProto(delivery)
-  check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
-  return known
+export function parseDelivery(delivery = Delivery.STEER): Delivery {
+  checkEnum(DeliverySchema, delivery, 'delivery')
+  return delivery
 }
 
 /** The digest of what has to be the same when an id is sent again, whatever the order of its members. */

@@ -1,4 +1,5 @@
 import type { BlobRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AssistantPart, Message } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachment, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
@@ -8,10 +9,23 @@ export type BlobContents = ReadonlyMap<string, Uint8Array>
 
 export const NO_BLOBS: BlobContents = new Map()
 
-/** Stands for any content: messages then contain its hash instead. */
-export const BY_HASH: BlobContents = new Map()
-
 const NO_BYTES = new Uint8Array()
+
+/** A message as it is sent. */
+export function withContents(message: Message, blobs: BlobContents): Message {
+  const { kind } = message
+  if (kind.case === 'user') return { ...message, kind: { case: 'user', value: withFiles(kind.value, blobs) } }
+  if (kind.case !== 'assistant') return message
+  const parts = kind.value.parts.map((part) => partWithContents(part, blobs))
+  return { ...message, kind: { case: 'assistant', value: { ...kind.value, parts } } }
+}
+
+function partWithContents(whole: AssistantPart, blobs: BlobContents): AssistantPart {
+  const { part } = whole
+  if (part.case !== 'tool' || part.value.content.length === 0) return whole
+  const content = part.value.content.map((piece) => withContent(piece, blobs))
+  return { ...whole, part: { case: 'tool', value: { ...part.value, content } } }
+}
 
 /** A prompt as it is sent. */
 export function withFiles(prompt: Prompt, blobs: BlobContents): Prompt {
@@ -25,7 +39,7 @@ export function withContent(piece: ToolContent, blobs: BlobContents): ToolConten
 }
 
 function filled<F extends FileAttachment | ToolFile>(file: F, blobs: BlobContents): F {
-  if (blobs === BY_HASH || file.source.case !== 'blob') return file
+  if (file.source.case !== 'blob') return file
   const value = (blobs.get(file.source.value.hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer>
   return { ...file, source: { case: 'data', value } }
 }

@@ -1,18 +1,11 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type AssistantPart, AssistantTool_StateSchema } from '#gen/portico/session/v1/message_pb.js'
 import { check, checkEnum, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
 
-/** Milliseconds since the epoch. */
-export function timeFromProto(at: Timestamp | undefined): number | undefined {
-  if (at === undefined) return undefined
-  return checkedTime(timestampMs(at))
-}
-
 /** Returns a time. Rejects with REQUEST_INVALID for one that no message can have. */
 export function checkedTime<T extends number | undefined>(time: T): T {
-  const possible = time === undefined || (time >= 0 && time <= MAX_TIME)
+  const possible = time === undefined || (Number.isInteger(time) && time >= 0 && time <= MAX_TIME)
   check(possible, 'time', 'must be from 1970 to the end of the year 9999')
   return time
 }

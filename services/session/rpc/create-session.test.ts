@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { CreateSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -32,8 +31,8 @@ forEachTransport((name, connect) => {
       session.permissions.rules.map(({ action, resource, effect }) => ({ action, resource, effect })),
       request.permissions.rules,
     )
-    assert.equal(timestampMs(session.createTime), service.clock.time)
-    assert.equal(timestampMs(session.updateTime), service.clock.time)
+    assert.equal(session.createTime, service.clock.time)
+    assert.equal(session.updateTime, service.clock.time)
     assert.equal(session.costNanos, 0n)
     assert.equal(session.idleTime, undefined)
   })

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PartRef_Kind,
@@ -19,9 +18,7 @@ import type {
 } from '../domain/event.ts'
 import { blobsIn } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
-import { deliveries, outcomes, replies } from './enums.ts'
-import { itemToProto } from './message-to-proto.ts'
-import { rulesToProto, sessionToProto } from './session-to-proto.ts'
+import { itemToProto } from './inbox-items.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -41,7 +38,7 @@ export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent
   const place = 'seq' in event ? { seq: BigInt(event.seq), position } : {}
   return create(SessionEventSchema, {
     eventId: id,
-    createTime: timestampFromMs(timeCreated),
+    createTime: timeCreated,
     sessionId,
     directory,
     ...place,
@@ -52,7 +49,7 @@ export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent
 function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents): Init {
   switch (data.type) {
     case 'session-created':
-      return { case: 'sessionCreated', value: { session: sessionToProto(data.session) } }
+      return { case: 'sessionCreated', value: { session: data.session } }
     case 'session-forked':
       return { case: 'sessionForked', value: { fork: data.fork } }
     case 'session-deleted':
@@ -74,7 +71,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'inboxCancelled', value: { messageId: data.messageId } }
     case 'inbox-delivery-changed': {
       const { messageId, delivery } = data
-      return { case: 'inboxDeliveryChanged', value: { messageId, delivery: deliveries.toProto(delivery) } }
+      return { case: 'inboxDeliveryChanged', value: { messageId, delivery } }
     }
     case 'synthetic-added':
       return { case: 'syntheticAdded', value: { synthetic: data.synthetic } }
@@ -84,13 +81,12 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
       const { outcome, error, reason } = data
-      const value = { outcome: outcomes.toProto(outcome), reason, error }
-      return { case: 'executionEnded', value }
+      return { case: 'executionEnded', value: { outcome, reason, error } }
     }
     case 'permission-asked':
       return { case: 'permissionAsked', value: { request: data.request } }
     case 'permission-replied':
-      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: replies.toProto(data.reply) } }
+      return { case: 'permissionReplied', value: { requestId: data.requestId, reply: data.reply } }
     case 'session-renamed':
     case 'session-metadata-updated':
     case 'session-permissions-updated':
@@ -229,9 +225,9 @@ export function descriptionToProto(data: Extract<DurableEventData, { type: Descr
     case 'session-metadata-updated':
       return { case: 'sessionMetadataUpdated', value: { metadata: data.metadata } }
     case 'session-permissions-updated':
-      return { case: 'sessionPermissionsUpdated', value: { permissions: rulesToProto(data.permissions) } }
+      return { case: 'sessionPermissionsUpdated', value: { permissions: data.permissions } }
     case 'session-viewed':
-      return { case: 'sessionViewed', value: { idleTime: timestampFromMs(data.timeIdle) } }
+      return { case: 'sessionViewed', value: { idleTime: data.idleTime } }
     case 'usage-recorded': {
       const { purpose: source, costNanos, tokens, sessionUsage } = data
       const used = { costNanos, tokens, sessionUsage: usageToProto(sessionUsage) }

@@ -24,7 +24,7 @@ forEachTransport((name, connect) => {
     const tokens = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
     const done = assistant('msg_done', {
       parts: [stepPart('text', { text: 'Done.' })],
-      timeCompleted: 5,
+      completeTime: 5,
       finish: 'stop',
     })
     await store.recordStep(lease, { message: done, events: [], usage: { costNanos: 7n, tokens } })

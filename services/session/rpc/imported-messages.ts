@@ -1,53 +1,53 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { type BlobRef, type ModelRef, type ToolFile, ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type AssistantMessage,
   AssistantMessageSchema,
   AssistantToolSchema,
   type Compaction,
-  type Message as MessageProto,
+  Compaction_StatusSchema,
+  type Message,
   ShellCommand_StatusSchema,
-  type AssistantMessage as StepMessage,
   type StepRetry,
 } from '#gen/portico/session/v1/message_pb.js'
-import { type FileAttachment, FileAttachmentSchema, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type FileAttachment,
+  FileAttachmentSchema,
+  OutcomeSchema,
+  type TokenUsage,
+} from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
-import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
-import { type Finish, isSettled, type Message } from '../domain/message.ts'
+import { isSettled } from '../domain/message.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkedTime, checkPart, timeFromProto } from './content-from-proto.ts'
-import { outcomes } from './enums.ts'
-import { compactionStatuses } from './message-to-proto.ts'
+import { checkedTime, checkPart } from './content-from-proto.ts'
 import { checkModel, parseMessageId } from './parse.ts'
 
 /** Keeps the content of a file. */
 export type KeepContent = (data: Uint8Array) => Promise<BlobRef>
 
-const checkStep = checkLimits(AssistantMessageSchema)
-const checkTool = checkLimits(AssistantToolSchema)
+const checkStepLimits = checkLimits(AssistantMessageSchema)
+const checkToolLimits = checkLimits(AssistantToolSchema)
 const checkFile = checkLimits(FileAttachmentSchema)
 const checkToolFile = checkLimits(ToolFileSchema)
 /** The lists of a user's message may be as long as those of a step. */
 const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
 
 /**
- * The message to import, whose content is kept; undefined: it was still running in the exporting server, and is left
- * out. It must be no larger than what can be read in one go; `field` names it. Rejects with REQUEST_INVALID.
+ * Checks a message to import and keeps its content. It must be no larger than what can be read in one go; `field` names
+ * it. Rejects with REQUEST_INVALID.
  */
-export async function importedMessage(
-  given: MessageProto,
-  field: string,
-  keep: KeepContent,
-): Promise<Message | undefined> {
-  await keepFiles(given, field, keep)
-  const message = converted(given, field)
-  if (!isSettled(message)) return undefined
-  const { kind } = given
+export async function prepareImported(message: Message, field: string, keep: KeepContent): Promise<void> {
+  await keepFiles(message, field, keep)
+  checkMessage(message, field)
+  forgetRun(message)
+  if (!isSettled(message)) return
+  const { kind } = message
   if (kind.case === 'assistant') {
-    checkStep(kind.value, `${field}.assistant`)
+    checkStepLimits(kind.value, `${field}.assistant`)
     for (const [i, { part }] of kind.value.parts.entries()) {
-      if (part.case === 'tool') checkTool(part.value, `${field}.assistant.parts.${i}.tool`)
+      if (part.case === 'tool') checkToolLimits(part.value, `${field}.assistant.parts.${i}.tool`)
     }
   } else if (kind.case === 'user') {
     for (const list of ['files', 'agents', 'skills'] as const) {
@@ -57,11 +57,10 @@ export async function importedMessage(
   }
   const fits = fitsAsJson(message, MAX_MESSAGE_BYTES)
   check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes, not counting its files`)
-  return message
 }
 
 /** Puts a reference to kept content in its place. */
-async function keepFiles({ kind }: MessageProto, field: string, keep: KeepContent): Promise<void> {
+async function keepFiles({ kind }: Message, field: string, keep: KeepContent): Promise<void> {
   if (kind.case === 'user') {
     for (const [i, file] of kind.value.files.entries()) {
       checkFile(file, `${field}.user.files.${i}`)
@@ -84,84 +83,53 @@ async function keepContent(file: FileAttachment | ToolFile, keep: KeepContent): 
   file.source = { case: 'blob', value: await keep(source.case === 'data' ? source.value : new Uint8Array()) }
 }
 
-function converted(given: MessageProto, field: string): Message {
+/** Rejects with REQUEST_INVALID, which names the field as one of the message. */
+function checkMessage(message: Message, field: string): void {
   try {
-    return messageFromProto(given)
+    parseMessageId(message.messageId)
+    checkedTime(message.createTime)
+    checkKind(message)
   } catch (error) {
     if (!(error instanceof Rejection) || error.reason !== 'REQUEST_INVALID') throw error
     throw invalid(`${field}.${error.metadata.field}`, error.metadata.problem ?? 'is not valid')
   }
 }
 
-/** An imported message, whose files name content in the blob store. Rejects with REQUEST_INVALID. */
-export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
-  const head = { id: parseMessageId(messageId), timeCreated: checkedTime(createTime), metadata }
-  const { id, timeCreated } = head
+function checkKind({ kind }: Message): void {
   switch (kind.case) {
-    case 'user':
-      return { id, timeCreated, type: 'user', prompt: kind.value }
-    case 'synthetic':
-      return { id, timeCreated, type: 'synthetic', synthetic: kind.value }
     case 'assistant':
-      return { ...head, ...stepFromProto(kind.value) }
-    case 'agentSwitched': {
-      const { agent, previous } = kind.value
-      return { ...head, type: 'agent-switched', agent, previous }
-    }
-    case 'modelSwitched': {
-      const { model, previous } = kind.value
-      if (previous !== undefined) checkModel(previous)
-      return { ...head, type: 'model-switched', model: requireModel(model), previous }
-    }
-    case 'locationSwitched': {
-      const { location, previous } = kind.value
-      check(location !== undefined, 'location', 'is required')
-      return { ...head, type: 'location-switched', location, previous }
-    }
-    case 'idle': {
-      const outcome = outcomes.fromProto(kind.value.outcome)
-      check(outcome !== undefined, 'outcome', 'is required')
-      return { ...head, type: 'idle', outcome, error: kind.value.error }
-    }
-    case 'system':
-      return { ...head, type: 'system', system: kind.value }
-    case 'skill':
-      return { ...head, type: 'skill', skill: kind.value }
+      checkStep(kind.value)
+      break
+    case 'modelSwitched':
+      if (kind.value.previous !== undefined) checkModel(kind.value.previous)
+      checkSetModel(kind.value.model)
+      break
+    case 'locationSwitched':
+      check(kind.value.location !== undefined, 'location', 'is required')
+      break
+    case 'idle':
+      checkEnum(OutcomeSchema, kind.value.outcome, 'outcome')
+      break
     case 'shell':
       checkEnum(ShellCommand_StatusSchema, kind.value.status, 'status')
       checkedTime(kind.value.completeTime)
-      return { ...head, type: 'shell', shell: kind.value }
+      break
     case 'compaction':
-      return { ...head, ...compactionFromProto(kind.value) }
+      checkCompaction(kind.value)
+      break
     case undefined:
       check(false, 'kind', 'is required')
   }
 }
 
-type Headless<T extends Message['type']> = Omit<Extract<Message, { type: T }>, 'id' | 'timeCreated' | 'metadata'>
-
-function stepFromProto(step: StepMessage): Headless<'assistant'> {
-  const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
+function checkStep({ model, parts, costNanos, tokens, retry, streamTime, completeTime }: AssistantMessage): void {
   if (tokens !== undefined) checkTokens(tokens)
   parts.forEach(checkPart)
   if (retry !== undefined) checkRetry(retry)
-  return {
-    type: 'assistant',
-    agent,
-    model: requireModel(model),
-    parts,
-    attempt: 1,
-    finish: finish as Finish | undefined,
-    rawFinish,
-    costNanos: costFromProto(costNanos),
-    tokens,
-    error,
-    retry,
-    timeStreamed: checkedTime(step.streamTime),
-    timeCompleted: checkedTime(step.completeTime),
-    providerState,
-    snapshot,
-  }
+  checkSetModel(model)
+  costFromProto(costNanos)
+  checkedTime(streamTime)
+  checkedTime(completeTime)
 }
 
 function checkRetry({ startTime, error }: StepRetry): void {
@@ -169,31 +137,23 @@ function checkRetry({ startTime, error }: StepRetry): void {
   checkedTime(startTime)
 }
 
-function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
-  const { manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = compaction
-  const status = compactionStatuses.fromProto(compaction.status)
-  check(status !== undefined, 'status', 'is required')
+function checkCompaction({ status, model, costNanos, tokens }: Compaction): void {
+  checkEnum(Compaction_StatusSchema, status, 'status')
   if (model !== undefined) checkModel(model)
   if (tokens !== undefined) checkTokens(tokens)
-  return {
-    type: 'compaction',
-    status,
-    manual,
-    summary,
-    recent,
-    providerState,
-    providerContext,
-    model,
-    costNanos: costFromProto(costNanos),
-    tokens,
-    error,
-  }
+  costFromProto(costNanos)
 }
 
-function requireModel(model: StepMessage['model']): ModelRef {
+function checkSetModel(model: ModelRef | undefined): void {
   check(model !== undefined, 'model', 'is required')
   checkModel(model)
-  return model
+}
+
+/** What only the run knew that made a message does not hold in another session. */
+function forgetRun({ kind }: Message): void {
+  if (kind.case === 'assistant') kind.value.attempt = 1
+  if (kind.case === 'idle') kind.value.goesOn = undefined
+  if (kind.case === 'compaction') Object.assign(kind.value, { stepsBefore: 0, alone: false })
 }
 
 /** A cost in nano-dollars. Rejects with REQUEST_INVALID when nothing can have cost that. */
@@ -209,11 +169,4 @@ export function checkTokens({ input, output, reasoning, cacheRead, cacheWrite }:
     (count) => Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS,
   )
   check(possible, 'tokens', `must be from 0 to ${MOST_TOKENS} of each kind`)
-}
-
-/** A required time. */
-export function requireTime(at: Timestamp | undefined): number {
-  const time = timeFromProto(at)
-  check(time !== undefined, 'create_time', 'is required')
-  return time
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
@@ -34,7 +33,7 @@ forEachTransport((name, connect) => {
     const { item } = await client.addSyntheticInput(request, service.as())
     assert.deepEqual(plain(item?.payload), { case: 'synthetic', value: synthetic })
     assert.ok(item?.createTime)
-    assert.deepEqual([timestampMs(item.createTime), item.delivery], [clock.time, Delivery.STEER])
+    assert.deepEqual([item.createTime, item.delivery], [clock.time, Delivery.STEER])
     assert.equal(await store.isBusy('wrk_1', sessionId), false)
     const again = await client.addSyntheticInput({ ...request, parked: false }, service.as())
     assert.deepEqual(again.item, item)

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import { SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
@@ -8,12 +8,12 @@ import { check } from '#shared/rpc/parse.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '../domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitSynthetic } from '../domain/inbox/inputs.ts'
 import { type InboxItem, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
-import { jsonBytesOf } from '../domain/message/size.ts'
+import { jsonBytesOf } from '../domain/message-size.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { checkAdmitted, digestOf, parseDelivery } from './admission.ts'
 import { NO_BLOBS, readWithContents } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { blobsOfItem, itemToProto } from './message-to-proto.ts'
+import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 
 /**
@@ -92,7 +92,7 @@ export function inboxHandlers(dependencies: SessionDependencies) {
         (revision, known) => {
           const unchanged = changeDelivery(revision, known, delivery)
           if (unchanged === undefined) return
-          const problem = PROBLEMS[unchanged] ?? `already has the delivery ${delivery}`
+          const problem = PROBLEMS[unchanged] ?? `already has the delivery ${Delivery[delivery].toLowerCase()}`
           throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, problem })
         },
       )

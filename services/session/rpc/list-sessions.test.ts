@@ -123,7 +123,9 @@ test('a session that cannot be read is left out of its page, which others follow
   store.listSessions = async function* (...query) {
     for await (const batch of list(...query)) {
       yield batch.map((item) => {
-        return ['ses_3', 'ses_1'].includes(item.id) ? { ...item, unreadable: new SyntaxError(`In ${item.id}`) } : item
+        return ['ses_3', 'ses_1'].includes(item.sessionId)
+          ? { ...item, unreadable: new SyntaxError(`In ${item.sessionId}`) }
+          : item
       })
     }
   }
@@ -152,7 +154,7 @@ test('a list leaves out a session that cannot be read', async () => {
   store.listSessions = async function* (...query) {
     for await (const batch of list(...query)) {
       const unreadable = new Error('Damaged')
-      yield batch.map((item) => (item.id === 'ses_1' ? { ...item, unreadable } : item))
+      yield batch.map((item) => (item.sessionId === 'ses_1' ? { ...item, unreadable } : item))
     }
   }
   const { sessions } = await service.client.listSessions({}, service.as())

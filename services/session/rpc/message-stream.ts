@@ -1,22 +1,14 @@
-import { create, toBinary } from '@bufbuild/protobuf'
-import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { toBinary } from '@bufbuild/protobuf'
+import { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { blobsOf, type StoredMessage } from '../domain/message.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { sessionNotFound } from '../ports/session-store.ts'
-import { BY_HASH, missingBlob } from './blob-contents.ts'
-import { messageToProto } from './message-to-proto.ts'
+import { missingBlob } from './blob-contents.ts'
 
 /** The size of a piece of content, in bytes: whole groups of base64. */
 const PIECE = 786_432
-
-/** A message whose files name their content. */
-export function toMessage({ message }: StoredMessage): MessageProto {
-  const init = messageToProto(message, BY_HASH)
-  if (init.kind === undefined) throw new Error(`Message ${message.id} has a kind that this version does not know`)
-  return create(MessageSchema, init)
-}
 
 interface Stores {
   readonly store: Pick<SessionStore, 'getMessage'>
@@ -25,7 +17,7 @@ interface Stores {
 
 /** Rejects if a message cannot be sent, or if its files are known to be missing without reading them. */
 export async function checkReadable(stores: Stores, key: SessionKey, stored: StoredMessage, withoutContent = false) {
-  toBinary(MessageSchema, toMessage(stored))
+  toBinary(MessageSchema, stored.message)
   if (withoutContent) return
   for (const { hash } of blobsOf(stored.message)) {
     if (!(await stores.blobs.has(key.workspace, hash))) await rejectMissing(stores, key, stored, hash)
@@ -49,7 +41,7 @@ async function rejectMissing(
   hash: string,
 ): Promise<never> {
   const { workspace, sessionId } = key
-  if ((await store.getMessage(workspace, sessionId, message.id)) === undefined) throw sessionNotFound(sessionId)
+  if ((await store.getMessage(workspace, sessionId, message.messageId)) === undefined) throw sessionNotFound(sessionId)
   throw missingBlob(key, hash)
 }
 

@@ -11,7 +11,7 @@ import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { stepPart } from '#test/support/step-part.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
 import { textResult } from '../domain/generation/call-outcome.ts'
-import type { AssistantMessage } from '../domain/message.ts'
+import { type MessageOf, messageOf } from '../domain/message.ts'
 import { structuredError } from '../domain/structured-error.ts'
 
 const sessionId = 'ses_a'
@@ -31,26 +31,17 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
   await store.promote(lease, 'idle')
   const blob = await blobs.put('wrk_1', Buffer.from('png'), { id: 'hold', held: [] })
   await store.recordStep(lease, { message: step(blob), events: [], usage: { costNanos: 5n, tokens: NONE } })
-  await store.endRun(lease, 'failed', structuredError('provider.refused', 'no', 403))
+  await store.endRun(lease, Outcome.FAILED, structuredError('provider.refused', 'no', 403))
   return service
 }
 
 const NONE = create(TokenUsageSchema, { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 })
 
-function step(blob: BlobRef): AssistantMessage {
+function step(blob: BlobRef): MessageOf<'assistant'> {
   const times = { createTime: T, runTime: T + 1, completeTime: T + 2 }
   const call = { rawInput: '{"a":1}', input: { a: 1 }, ...times }
-  return {
-    ...{
-      id: 'msg_2',
-      type: 'assistant',
-      timeCreated: T,
-      agent: 'plan',
-      model,
-      attempt: 1,
-      finish: 'tool-calls',
-      rawFinish: 'raw',
-    },
+  return messageOf({ messageId: 'msg_2', createTime: T }, 'assistant', {
+    ...{ agent: 'plan', model, attempt: 1, finish: 'tool-calls', rawFinish: 'raw' },
     parts: [
       stepPart('reasoning', { text: 'hm', state: { signature: 's' }, createTime: T, completeTime: T + 1 }),
       stepPart('text', { text: 'Hello' }),
@@ -63,8 +54,8 @@ function step(blob: BlobRef): AssistantMessage {
         error: structuredError('aborted', 'gone'),
       }),
     ],
-    ...{ costNanos: 5n, tokens: NONE, error: undefined, retry: undefined, timeStreamed: T, timeCompleted: T + 3 },
-  }
+    ...{ costNanos: 5n, tokens: NONE, streamTime: T, completeTime: T + 3 },
+  })
 }
 
 forEachTransport((name, connect) => {

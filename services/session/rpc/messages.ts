@@ -1,7 +1,9 @@
 import type { ServiceImpl } from '@connectrpc/connect'
+import { type Message, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import {
   type ListMessagesRequest,
   ListMessagesRequestSchema,
+  Order,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { isObject } from '#shared/json.ts'
@@ -10,18 +12,17 @@ import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { parseText } from '#shared/rpc/parse.ts'
-import { bytesOf } from '../domain/message/size.ts'
-import { blobsOf, isSummary, type Message, type StoredMessage } from '../domain/message.ts'
+import { blobsOf, isSummary, type StoredMessage } from '../domain/message.ts'
+import { bytesOf } from '../domain/message-size.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 import type { MessageQuery, Page } from '../ports/session-lists.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { sessionNotFound } from '../ports/session-store.ts'
 import { readMessages, type SameSession } from '../run/history/read-messages.ts'
-import { readWithContents } from './blob-contents.ts'
+import { readWithContents, withContents } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { checkReadable, readContent, toMessage } from './message-stream.ts'
-import { messageToProto } from './message-to-proto.ts'
+import { checkReadable, readContent } from './message-stream.ts'
 import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import { parseOrder } from './parse.ts'
 
@@ -30,6 +31,13 @@ const MAX_TYPE_LENGTH = 64
 /** Maximum size of a page with its files, in bytes: it is read, sent and shown in one go. */
 const MAX_PAGE_BYTES = 4 * 1_048_576
 const checkRequest = checkLimits(ListMessagesRequestSchema)
+
+/** Kinds of messages by the words of clients, such as `agent-switched`. */
+const KINDS: ReadonlyMap<string, string> = new Map(
+  MessageSchema.oneofs.flatMap(({ fields }) =>
+    fields.map(({ name, localName }) => [name.replaceAll('_', '-'), localName] as const),
+  ),
+)
 
 type Query = Pick<MessageQuery, 'order' | 'type'>
 
@@ -53,7 +61,7 @@ export function messageHandlers(dependencies: SessionDependencies) {
       }
       const { found, contents } = await readWithContents(blobs, { workspace: workspaceId, sessionId }, read, blobsOf)
       await ownTurnFor(found)
-      return { message: messageToProto(found, contents) }
+      return { message: withContents(found, contents) }
     },
     /**
      * Lists the messages of a session by their place in the conversation. A page ends early rather than grow too large.
@@ -68,6 +76,7 @@ export function messageHandlers(dependencies: SessionDependencies) {
       const read = async (): Promise<Page<StoredMessage>> => {
         const found = await store.listMessages(workspaceId, request.sessionId, {
           ...query,
+          type: query.type && (KINDS.get(query.type) ?? ''),
           limit,
           bytes: MAX_PAGE_BYTES,
           anchor: continued?.anchor,
@@ -80,7 +89,7 @@ export function messageHandlers(dependencies: SessionDependencies) {
       const { found: page, contents } = await readWithContents(blobs, key, read, refsOf)
       await ownTurnFor(page.items)
       return {
-        messages: page.items.map(({ message }) => messageToProto(message, contents)),
+        messages: page.items.map(({ message }) => withContents(message, contents)),
         ...pageTokens(scope, query, page, continued?.anchor.direction, ({ seq }) => ({ seq })),
       }
     },
@@ -92,9 +101,9 @@ export function messageHandlers(dependencies: SessionDependencies) {
       const { workspaceId: workspace } = principalOf(context)
       const same: SameSession = {}
       const { before, last } = await findContext(dependencies, { workspace, sessionId }, same)
-      for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { beyond: before, same })) {
+      for await (const stored of readMessages(store, workspace, sessionId, Order.ASCENDING, { beyond: before, same })) {
         if (stored.seq > last) break
-        yield { item: { case: 'message', value: toMessage(stored) } }
+        yield { item: { case: 'message', value: stored.message } }
         for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
           yield { item: { case: 'content', value } }
       }
@@ -126,7 +135,7 @@ function parseQuery({ order, type }: ListMessagesRequest): Query {
 function isQuery(value: unknown): value is Query {
   if (!isObject(value)) return false
   const { order, type } = value
-  return (order === 'ascending' || order === 'descending') && (type === undefined || typeof type === 'string')
+  return (order === Order.ASCENDING || order === Order.DESCENDING) && (type === undefined || typeof type === 'string')
 }
 
 function isSeq({ seq }: Record<string, unknown>): boolean {
@@ -136,7 +145,7 @@ function isSeq({ seq }: Record<string, unknown>): boolean {
 /** The place before the first message of the context, and that of the last one. */
 async function findContext(stores: Stores, key: SessionKey, same: SameSession) {
   let last = 0
-  for await (const stored of readMessages(stores.store, key.workspace, key.sessionId, 'descending', { same })) {
+  for await (const stored of readMessages(stores.store, key.workspace, key.sessionId, Order.DESCENDING, { same })) {
     last ||= stored.seq
     await checkReadable(stores, key, stored)
     if (isSummary(stored.message)) return { before: stored.seq - 1, last }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { Delivery, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -85,15 +85,8 @@ forEachTransport((name, connect) => {
   test(`a session at rest whose directory is gone moves at once (${name})`, async () => {
     for (const gone of ['/missing', '/file', '/forbidden']) {
       await using service = await openSessionRpc(connect)
-      const location = create(SessionLocationSchema, { directory: gone, projectId: 'prj', subpath: 'a' })
-      const given = {
-        title: undefined,
-        agent: undefined,
-        model: undefined,
-        metadata: undefined,
-        permissions: undefined,
-      }
-      await service.store.createSession('wrk_1', { id: sessionId, location, ...given })
+      const session = create(SessionSchema, { sessionId, directory: gone, projectId: 'prj', subpath: 'a' })
+      await service.store.createSession('wrk_1', session)
       const request = { sessionId, messageId: 'msg_1', directory: '/other' }
       await service.client.moveSession(request, service.as())
       assert.equal(await directoryOf(service), '/other')

@@ -54,10 +54,10 @@ export function moveHandlers(dependencies: SessionDependencies) {
 
 /** The destination of a move whose id is sent again: a relative directory may mean another one by now. */
 function knownMove(
-  { id, directory, projectId, subpath }: SessionState,
+  { sessionId, directory, projectId, subpath }: SessionState,
   taken: TakenId | undefined,
 ): SessionLocation | undefined {
-  if (taken?.sessionId !== id) return undefined
+  if (taken?.sessionId !== sessionId) return undefined
   // It moved at once.
   if (taken.input === undefined) return create(SessionLocationSchema, { directory, projectId, subpath })
   const { item } = taken.input

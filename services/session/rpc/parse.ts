@@ -1,11 +1,9 @@
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type ModelRef, PermissionRule_EffectSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type PermissionRuleset, PermissionRulesetSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
-import { CreateSessionRequestSchema, Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { CreateSessionRequestSchema, Order, OrderSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
-import { check, idParser, parseText } from '#shared/rpc/parse.ts'
-import type { PermissionRule } from '../domain/permission/permission.ts'
-import { effects, orders } from './enums.ts'
+import { check, checkEnum, idParser, parseText } from '#shared/rpc/parse.ts'
 
 const { most: MAX_METADATA_BYTES } = limitOf(SessionSchema.field.metadata)
 const { most: MAX_TITLE_LENGTH } = limitOf(SessionSchema.field.title)
@@ -52,24 +50,20 @@ export function checkModel({ providerId, modelId, variant = '' }: ModelRef): voi
   check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
 }
 
-/** The rules of a session as they came; undefined when none were given. */
-export function parseRules(ruleset: PermissionRuleset | undefined): readonly PermissionRule[] | undefined {
-  if (ruleset === undefined) return undefined
-  check(ruleset.rules.length <= MAX_RULES, 'permissions', `must have at most ${MAX_RULES} rules`)
-  const length = ruleset.rules.reduce((sum, { action, resource }) => sum + action.length + resource.length, 0)
+/** Checks the rules of a session. */
+export function checkRules({ rules }: PermissionRuleset): void {
+  check(rules.length <= MAX_RULES, 'permissions', `must have at most ${MAX_RULES} rules`)
+  const length = rules.reduce((sum, { action, resource }) => sum + action.length + resource.length, 0)
   check(length <= MAX_RULES_LENGTH, 'permissions', `patterns must have at most ${MAX_RULES_LENGTH} characters together`)
-  return ruleset.rules.map(({ action, resource, effect }) => {
+  for (const { action, resource, effect } of rules) {
     const fits = action.length <= MAX_RULE_LENGTH && resource.length <= MAX_RULE_LENGTH
     check(fits, 'permissions', `patterns must have at most ${MAX_RULE_LENGTH} characters`)
-    const known = effects.fromProto(effect)
-    check(known !== undefined, 'permissions', 'each rule must have an effect')
-    return { action, resource, effect: known }
-  })
+    checkEnum(PermissionRule_EffectSchema, effect, 'permissions')
+  }
 }
 
 /** The order of a list: newest first unless the request says otherwise. */
-export function parseOrder(order: Order = Order.DESCENDING): 'ascending' | 'descending' {
-  const known = orders.fromProto(order)
-  check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
-  return known
+export function parseOrder(order: Order = Order.DESCENDING): Order {
+  checkEnum(OrderSchema, order, 'order')
+  return order
 }

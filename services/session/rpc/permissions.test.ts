@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
+import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PermissionReply,
   type PermissionRequest,
   PermissionRequestSchema,
-  SessionLocationSchema,
+  SessionSchema,
 } from '#gen/portico/session/v1/session_pb.js'
+import { plain } from '#test/support/inference.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
@@ -37,10 +39,8 @@ function requestOf(requestId: string, createTime: number): PermissionRequest {
 /** Creates `ses_child` below `ses_root`, and acquires the lease of its run. */
 async function childOfRoot({ client, store, as }: SessionRpc): Promise<AcquiredLease> {
   await client.createSession({ sessionId: 'ses_root' }, as())
-  const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
-  const location = create(SessionLocationSchema, { directory: '/project', projectId: 'global', subpath: '' })
-  const input = { ...child, location, metadata: undefined, permissions: undefined }
-  await store.createSession('wrk_1', input, 'ses_root')
+  const child = { sessionId: 'ses_child', title: 'Child', agent: 'build', directory: '/project', projectId: 'global' }
+  await store.createSession('wrk_1', create(SessionSchema, child), 'ses_root')
   await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, as())
   const lease = await store.acquireLease('owner', 60_000)
   assert.equal(lease?.sessionId, 'ses_child')
@@ -105,7 +105,7 @@ forEachTransport((name, connect) => {
       assert.equal((await refusalOf(client.replyPermissionRequest(request, service.as()))).reason, unknown)
     }
     await client.replyPermissionRequest({ ...below, reply: PermissionReply.ONCE }, service.as())
-    assert.equal((await store.readPermissionAnswer(own, 'per_below'))?.reply, 'once')
+    assert.equal((await store.readPermissionAnswer(own, 'per_below'))?.reply, PermissionReply.ONCE)
     assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
   })
 
@@ -154,17 +154,16 @@ forEachTransport((name, connect) => {
     const { client, store } = service
     const once = { sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }
     await client.replyPermissionRequest(once, service.as())
-    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'once', message: '' })
+    assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.ONCE, message: '' })
     const again = await refusalOf(client.replyPermissionRequest(once, service.as()))
     assert.deepEqual(
       [again.code, again.reason, again.metadata.request_id],
       ['NotFound', 'PERMISSION_REQUEST_NOT_FOUND', 'per_1'],
     )
     await client.replyPermissionRequest({ sessionId, requestId: 'per_2', reply: PermissionReply.ALWAYS }, service.as())
-    assert.deepEqual(
-      (await store.savedApprovals('wrk_1', 'global')).map((rule) => ({ ...rule })),
-      [{ action: 'bash', resource: 'ls *', effect: 'allow' }],
-    )
+    assert.deepEqual((await store.savedApprovals('wrk_1', 'global')).map(plain), [
+      { action: 'bash', resource: 'ls *', effect: PermissionRule_Effect.ALLOW },
+    ])
   })
 
   test(`a rejection with a message rejects all other requests of the session (${name})`, async () => {
@@ -175,8 +174,11 @@ forEachTransport((name, connect) => {
       { sessionId, requestId: 'per_1', reply, message: 'use git' },
       service.as(),
     )
-    assert.deepEqual(await service.store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'use git' })
-    assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, 'reject')
+    assert.deepEqual(await service.store.readPermissionAnswer(lease, 'per_1'), {
+      reply: PermissionReply.REJECT,
+      message: 'use git',
+    })
+    assert.equal((await service.store.readPermissionAnswer(lease, 'per_2'))?.reply, PermissionReply.REJECT)
   })
 
   test(`outsiders, expired requests and bad answers are refused (${name})`, async () => {

@@ -1,16 +1,14 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReplySchema, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { ReplyPermissionRequestRequestSchema, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check } from '#shared/rpc/parse.ts'
-import type { PermissionReply } from '../domain/permission/permission.ts'
+import { checkEnum } from '#shared/rpc/parse.ts'
 import { answerRequest, rejectForReload, waitingRequest } from '../domain/permission/permission-answers.ts'
 import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { replies } from './enums.ts'
 import { peerCallOf } from './peer-call.ts'
 
 const checkRequest = checkLimits(ReplyPermissionRequestRequestSchema)
@@ -67,7 +65,8 @@ export function permissionHandlers(dependencies: SessionDependencies) {
       const { workspaceId } = principalOf(context)
       const { sessionId, requestId } = request
       checkRequest(request)
-      const answer = { reply: parseReply(request.reply), message: request.message ?? '' }
+      checkEnum(PermissionReplySchema, request.reply, 'reply')
+      const answer = { reply: request.reply, message: request.message ?? '' }
       const replyIn = (id: string): Promise<boolean> =>
         store.revise(
           { workspace: workspaceId, sessionId: id },
@@ -99,13 +98,6 @@ export function permissionHandlers(dependencies: SessionDependencies) {
       return {}
     },
   } satisfies Partial<ServiceImpl<typeof SessionService>>
-}
-
-function parseReply(reply: Reply): PermissionReply {
-  const known = replies.fromProto(reply)
-  const problem = 'must be PERMISSION_REPLY_ONCE, PERMISSION_REPLY_ALWAYS or PERMISSION_REPLY_REJECT'
-  check(known !== undefined, 'reply', problem)
-  return known
 }
 
 /** Some locations could not be reloaded. With any other rejection, none was. */

@@ -29,11 +29,11 @@ test('plugins change text, files, metadata and delivery before anything is read,
   await using _ = service
   let edits = 0
   service.plugins.edit = ({ text, files, agents, skills, metadata, delivery }) => {
-    assert.deepEqual([skills, metadata, delivery], [[], { a: 1 }, 'steer'])
+    assert.deepEqual([skills, metadata, delivery], [[], { a: 1 }, Delivery.STEER])
     const file = { uri: 'file:///project/added', name: 'added', description: undefined }
     const names = { agents: ['build', ...agents], skills }
     const words = { text: `${text}!`, files: [...files.slice(1), file], ...names }
-    return { ...words, metadata: { edits: ++edits }, delivery: 'queue' }
+    return { ...words, metadata: { edits: ++edits }, delivery: Delivery.QUEUE }
   }
   const mention = { start: 0, end: 1, text: 'H' }
   const files = [{ uri: 'http://not-read' }, { uri: 'data:,kept', name: 'kept', mention }]

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import type { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -32,7 +31,7 @@ forEachTransport((name, connect) => {
     assert.ok(item?.payload.case === 'prompt' && item.createTime)
     const prompt = item.payload.value
     assert.deepEqual([item.messageId, item.sessionId, item.delivery], ['msg_1', sessionId, Delivery.QUEUE])
-    assert.equal(timestampMs(item.createTime), service.clock.time)
+    assert.equal(item.createTime, service.clock.time)
     assert.equal(prompt.text, 'Hello')
     assert.deepEqual(prompt.metadata, { from: 'test' })
     assert.equal(prompt.agents[0]?.name, 'plan')

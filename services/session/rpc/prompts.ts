@@ -17,7 +17,7 @@ import { checkAllLimits } from '#shared/rpc/field-limits.ts'
 import { check, isWithin } from '#shared/rpc/parse.ts'
 import { admitPrompt } from '../domain/inbox/inputs.ts'
 import type { AdmissionReads } from '../domain/inbox.ts'
-import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import type { Revision } from '../domain/revision.ts'
 import type { EditablePrompt } from '../ports/catalog.ts'
 import { nothing, type SessionReads } from '../ports/session-store.ts'
@@ -26,8 +26,7 @@ import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admis
 import { type Attached, prepareAttachments } from './attachments.ts'
 import { findContents, missingBlob } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { deliveries } from './enums.ts'
-import { blobsOfItem, itemToProto } from './message-to-proto.ts'
+import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
 
@@ -146,7 +145,7 @@ function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): Promp
     ...request,
     text,
     metadata,
-    delivery: deliveries.toProto(delivery),
+    delivery,
     files: wanted.files.map((file) => {
       const mention = take(files, ({ uri }) => uri === file.uri)?.mention
       return create(FileInputSchema, { ...file, mention })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
 import { forEachTransport } from '#test/support/transports.ts'
@@ -20,7 +21,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual((await client.listActiveSessions({}, service.as('wrk_2'))).sessionIds, [])
     assert.equal((await client.interruptSession({ sessionId }, service.as())).interrupted, true)
     assert.equal((await store.readLeased(lease)).interruptRequested, true)
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
     assert.deepEqual((await client.listActiveSessions({}, service.as())).sessionIds, [])
   })
 

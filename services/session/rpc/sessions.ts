@@ -1,12 +1,16 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
-import { PermissionRulesetSchema, type Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
+import {
+  PermissionRulesetSchema,
+  type Prompt,
+  type Session,
+  SessionSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import {
   type CreateSessionRequest,
   type ListSessionsRequest,
   ListSessionsRequestSchema,
+  Order,
   type SessionService,
   type UpdateSessionRequest,
 } from '#gen/portico/session/v1/session_service_pb.js'
@@ -18,7 +22,6 @@ import { check, parseMask } from '#shared/rpc/parse.ts'
 import { type Description, describeSession, viewSession as recordView } from '../domain/description.ts'
 import { newSession } from '../domain/new-session.ts'
 import { selectAgent, selectModel } from '../domain/selection.ts'
-import type { NewSession, Session } from '../domain/session.ts'
 import { isTitleInput } from '../domain/title.ts'
 import type { SessionKey } from '../ports/lease.ts'
 import type { Page, SessionQuery, UnreadableSession } from '../ports/session-lists.ts'
@@ -26,21 +29,21 @@ import { nothing, type SessionStore, sessionNotFound } from '../ports/session-st
 import { PAGE_BYTES } from '../run/history/read-messages.ts'
 import { forkSession as fork } from '../run/lifetime/fork-session.ts'
 import { pause } from '../run/pause.ts'
+import { checkedTime } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import {
   checkModel,
+  checkRules,
   parseAgentName,
   parseDirectory,
   parseMessageId,
   parseMetadata,
   parseOrder,
-  parseRules,
   parseSessionId,
   parseTitle,
 } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
-import { sessionToProto } from './session-to-proto.ts'
 
 /** Maximum length of all filters together: they are part of the page token, and that of a URL. */
 const MAX_FILTERS_LENGTH = 8_192
@@ -57,7 +60,7 @@ const SETTLE_MS = 25
 
 type Filter = Omit<SessionQuery, 'limit' | 'after'>
 type Listed = Session | UnreadableSession
-type Place = { readonly timeUpdated: number; readonly id: string }
+type Place = { readonly updateTime: number; readonly sessionId: string }
 
 const FIELDS = ['title', 'metadata', 'permissions'] as const
 /** How many inputs without text, such as files alone, are skipped in search of a title. */
@@ -67,36 +70,40 @@ const MOST_WORDLESS = 20
 export function sessionHandlers(dependencies: SessionDependencies) {
   const { store, catalog, clock, logger, titles, remover } = dependencies
   const reported = new Set<string>()
-  const report = (workspaceId: string, { id, unreadable }: UnreadableSession): void => {
-    const key = `${workspaceId} ${id}`
+  const report = (workspaceId: string, { sessionId, unreadable }: UnreadableSession): void => {
+    const key = `${workspaceId} ${sessionId}`
     if (reported.has(key) || reported.size === MOST_REPORTED) return
     reported.add(key)
-    logger.error({ err: unreadable, workspaceId, sessionId: id }, 'A session cannot be read, and is left out of lists')
+    logger.error({ err: unreadable, workspaceId, sessionId }, 'A session cannot be read, and is left out of lists')
   }
   return {
     /** Creates a session in the location that the catalog resolves; an existing one is returned unchanged. */
     async createSession(request, context) {
       const call = peerCallOf(context)
-      const parsed = parseCreateSession(request)
-      const directory = parseDirectory(request.directory)
-      const key = { workspace: call.principal.workspaceId, sessionId: parsed.id }
-      const location = await catalog.resolveLocation(call, directory).catch((error: unknown) => ({ error }))
+      checkCreateSession(request)
+      const key = { workspace: call.principal.workspaceId, sessionId: request.sessionId }
+      const wanted = parseDirectory(request.directory)
+      const location = await catalog.resolveLocation(call, wanted).catch((error: unknown) => ({ error }))
       if ('error' in location) {
         // An existing session needs no directory, which may be gone by now.
         const existing = await store.getSession(key.workspace, key.sessionId)
         if (existing === undefined) throw location.error
-        return { session: sessionToProto(existing) }
+        return { session: existing }
       }
-      const input = { ...parsed, location }
+      const { agent, model, metadata, permissions } = request
+      const { directory, projectId, subpath } = location
+      const own = { sessionId: key.sessionId, agent, model, directory, projectId, subpath, metadata, permissions }
+      // As with an update: an empty title is to be found.
+      const input = create(SessionSchema, { ...own, title: request.title || undefined })
       const session = await store.createSession(key, (...made) => newSession(input, ...made))
-      return { session: sessionToProto(session) }
+      return { session }
     },
     /** Gets a session of the caller's workspace. */
     async getSession({ sessionId }, context) {
       const { workspaceId } = principalOf(context)
       const session = await store.getSession(workspaceId, sessionId)
       if (session === undefined) throw sessionNotFound(sessionId)
-      return { session: sessionToProto(session) }
+      return { session }
     },
     /**
      * Lists the sessions of the caller's workspace by the time of their last activity. An ascending list ends where it
@@ -111,19 +118,22 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       let filter = continued?.query ?? parseFilter({ ...request, pageSize: limit })
       const until = clock.now()
       let page = await readPage(store, workspaceId, { ...filter, limit }, continued?.anchor)
-      if (continued === undefined && filter.order === 'ascending' && page.more) {
+      if (continued === undefined && filter.order === Order.ASCENDING && page.more) {
         filter = { ...filter, until }
         await pause(SETTLE_MS, context.signal)
         page = await readPage(store, workspaceId, { ...filter, limit }, undefined)
       }
-      const sessions: SessionMessage[] = []
+      const sessions: Session[] = []
       for (const item of page.items) {
         if ('unreadable' in item) report(workspaceId, item)
-        else sessions.push(sessionToProto(item))
+        else sessions.push(item)
       }
       return {
         sessions,
-        ...pageTokens(scope, filter, page, continued?.anchor.direction, ({ timeUpdated, id }) => ({ timeUpdated, id })),
+        ...pageTokens(scope, filter, page, continued?.anchor.direction, ({ updateTime, sessionId }) => ({
+          updateTime,
+          sessionId,
+        })),
       }
     },
     /** Changes title, metadata and rules of a session; an empty title requests that one be found. */
@@ -143,7 +153,7 @@ export function sessionHandlers(dependencies: SessionDependencies) {
     async viewSession({ sessionId, idleTime }, context) {
       const { workspaceId: workspace } = principalOf(context)
       check(idleTime !== undefined, 'idle_time', 'is missing')
-      await store.revise({ workspace, sessionId }, nothing, (revision) => recordView(revision, timestampMs(idleTime)))
+      await store.revise({ workspace, sessionId }, nothing, (revision) => recordView(revision, checkedTime(idleTime)))
       return {}
     },
     /** Selects the agent of the next steps. */
@@ -168,7 +178,7 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       const id = parseSessionId(forkId)
       const before = beforeMessageId === undefined ? undefined : parseMessageId(beforeMessageId)
       const session = await fork(dependencies, { workspace, sessionId, id, before }, call)
-      return { session: sessionToProto(session) }
+      return { session }
     },
     /**
      * Removes a session and those below it, unless there are very many, and waits for a short time until their tool
@@ -185,18 +195,13 @@ export function sessionHandlers(dependencies: SessionDependencies) {
   } satisfies Partial<ServiceImpl<typeof SessionService>>
 }
 
-function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'location'> {
-  const { title, agent, model } = request
+function checkCreateSession({ sessionId, title, agent, model, metadata, permissions }: CreateSessionRequest): void {
+  parseSessionId(sessionId)
+  if (title !== undefined) parseTitle(title)
+  if (agent !== undefined) parseAgentName('agent', agent)
   if (model !== undefined) checkModel(model)
-  return {
-    id: parseSessionId(request.sessionId),
-    // As with an update: a title is to be found.
-    title: title === undefined || title === '' ? undefined : parseTitle(title),
-    agent: agent === undefined ? undefined : parseAgentName('agent', agent),
-    model,
-    metadata: parseMetadata(request.metadata),
-    permissions: parseRules(request.permissions),
-  }
+  parseMetadata(metadata)
+  if (permissions !== undefined) checkRules(permissions)
 }
 
 /** A page that begins at its anchor; a page before an anchor is read backwards. */
@@ -207,8 +212,8 @@ async function readPage(
   anchor: (Place & { readonly direction: Direction }) | undefined,
 ): Promise<Page<Listed>> {
   const backward = anchor?.direction === 'previous'
-  const reading = (order === 'ascending') === backward ? 'descending' : 'ascending'
-  const after = anchor && { after: { timeUpdated: anchor.timeUpdated, id: anchor.id } }
+  const reading = (order === Order.ASCENDING) === backward ? Order.DESCENDING : Order.ASCENDING
+  const after = anchor && { after: { updateTime: anchor.updateTime, sessionId: anchor.sessionId } }
   const found: Listed[] = []
   // One more than the page has shows that there is another page.
   const query = { ...filter, ...after, order: reading, limit: limit + 1 } as const
@@ -237,7 +242,7 @@ function parseFilter(request: ListSessionsRequest): Filter {
 }
 
 function isFilter(value: unknown): value is Filter {
-  if (!isObject(value) || (value.order !== 'ascending' && value.order !== 'descending')) return false
+  if (!isObject(value) || (value.order !== Order.ASCENDING && value.order !== Order.DESCENDING)) return false
   const { order: _, parentId = null, until = 0, ...texts } = value
   const known = ['search', 'directory', 'projectId', 'subpath']
   return (
@@ -247,24 +252,25 @@ function isFilter(value: unknown): value is Filter {
   )
 }
 
-function isPlace({ timeUpdated, id }: Record<string, unknown>): boolean {
-  return Number.isSafeInteger(timeUpdated) && typeof id === 'string'
+function isPlace({ updateTime, sessionId }: Record<string, unknown>): boolean {
+  return Number.isSafeInteger(updateTime) && typeof sessionId === 'string'
 }
 
 /** The first input that a title can be found from. */
 async function firstWords(store: SessionStore, { workspace, sessionId }: SessionKey): Promise<Prompt | undefined> {
-  const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: 'ascending', type: 'user' } as const
+  const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: Order.ASCENDING, type: 'user' } as const
   const page = await store.listMessages(workspace, sessionId, query)
-  return page?.items.map(({ message }) => message).find(isTitleInput)?.prompt
+  return page?.items.map(({ message }) => message).find(isTitleInput)?.kind.value
 }
 
 function parseUpdateSession(request: UpdateSessionRequest): Description {
   const { title = '', metadata = {}, permissions = create(PermissionRulesetSchema), updateMask } = request
+  checkRules(permissions)
   const named =
     updateMask === undefined ? FIELDS.filter((name) => request[name] !== undefined) : parseMask(updateMask, FIELDS)
   return {
     title: named.includes('title') ? parseTitle(title) : undefined,
     metadata: named.includes('metadata') ? parseMetadata(metadata) : undefined,
-    permissions: named.includes('permissions') ? parseRules(permissions) : undefined,
+    permissions: named.includes('permissions') ? permissions : undefined,
   }
 }

@@ -1,37 +1,35 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
-import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { type Message, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { OutcomeSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order, type SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { check } from '#shared/rpc/parse.ts'
+import { check, checkEnum } from '#shared/rpc/parse.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
-import { type ImportedSession, importedSession } from '../domain/lifetime/imported-session.ts'
-import { bytesOf } from '../domain/message/size.ts'
-import { isSettled, type Message, type StoredMessage } from '../domain/message.ts'
-import { NO_TOKENS, type Session } from '../domain/session.ts'
+import { importedSession } from '../domain/lifetime/imported-session.ts'
+import { isSettled, type StoredMessage } from '../domain/message.ts'
+import { bytesOf } from '../domain/message-size.ts'
+import { NO_TOKENS } from '../domain/session.ts'
 import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
 import { readMessages, type SameSession } from '../run/history/read-messages.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { writeStaged } from '../run/lifetime/staged.ts'
-import { timeFromProto } from './content-from-proto.ts'
+import { checkedTime } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { outcomes } from './enums.ts'
-import { checkTokens, costFromProto, importedMessage, type KeepContent, requireTime } from './imported-messages.ts'
-import { checkReadable, readContent, toMessage } from './message-stream.ts'
+import { checkTokens, costFromProto, type KeepContent, prepareImported } from './imported-messages.ts'
+import { checkReadable, readContent } from './message-stream.ts'
 import {
   checkModel,
+  checkRules,
   parseAgentName,
   parseDirectory,
   parseMetadata,
-  parseRules,
   parseSessionId,
   parseTitle,
 } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
-import { sessionToProto } from './session-to-proto.ts'
 
 /** Maximum number of ancestors of a session: each removal, and each reader of events, goes through all of them. */
 const MOST_ANCESTORS = 100
@@ -63,10 +61,10 @@ export function transferHandlers(dependencies: SessionDependencies) {
       // Between the two readings: if another session has the id by now, the second reading finds that out.
       const session = await store.getSession(workspace, sessionId)
       if (session === undefined) throw sessionNotFound(sessionId)
-      yield { item: { case: 'session', value: sessionToProto(session) } }
+      yield { item: { case: 'session', value: session } }
       for await (const stored of settled(store, workspace, sessionId, same)) {
         if (stored.seq > last) break
-        yield { item: { case: 'message', value: toMessage(stored) } }
+        yield { item: { case: 'message', value: stored.message } }
         if (withoutContent) continue
         for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
           yield { item: { case: 'content', value } }
@@ -76,10 +74,10 @@ export function transferHandlers(dependencies: SessionDependencies) {
     async importSession({ session: given, directory, messages }, context) {
       const call = peerCallOf(context)
       const { workspaceId: workspace } = call.principal
-      const imported = parseImportedSession(given)
+      const imported = acceptSession(given)
       if (imported.parentId !== undefined) await checkParent(store, workspace, imported.parentId)
       const location = await catalog.resolveLocation(call, parseDirectory(directory))
-      const staged = await store.stageSession(workspace, imported.id, 'import')
+      const staged = await store.stageSession(workspace, imported.sessionId, 'import')
       const session = await writeStaged(dependencies, staged, () =>
         holdingBlobs(blobs, async (hold) => {
           const keep: KeepContent = (data) => withStoreTime(() => blobs.put(workspace, data, hold))
@@ -90,7 +88,7 @@ export function transferHandlers(dependencies: SessionDependencies) {
           return await withStoreTime(() => store.commitStaged(staged, importedSession(imported, location)))
         }),
       )
-      return { session: sessionToProto(session) }
+      return { session }
     },
   } satisfies Partial<ServiceImpl<typeof SessionService>>
 }
@@ -101,7 +99,7 @@ async function* settled(
   sessionId: string,
   same: SameSession,
 ): AsyncGenerator<StoredMessage> {
-  for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { same })) {
+  for await (const stored of readMessages(store, workspace, sessionId, Order.ASCENDING, { same })) {
     if (isSettled(stored.message)) yield stored
   }
 }
@@ -121,9 +119,10 @@ async function* batches(messages: Uint8Array, keep: KeepContent): AsyncGenerator
   let batch: Message[] = []
   let size = 0
   let place = 0
-  for await (const given of decoded(messages)) {
-    const message = await importedMessage(given, `messages.${place++}`, keep)
-    if (message === undefined) continue
+  for await (const message of decoded(messages)) {
+    await prepareImported(message, `messages.${place++}`, keep)
+    // It was still running in the server that exported it.
+    if (!isSettled(message)) continue
     const bytes = bytesOf(message)
     if (bytes > LARGE) await ownTurn()
     if (batch.length === MOST_MESSAGES || (batch.length > 0 && size + bytes > MOST_BYTES)) {
@@ -137,7 +136,7 @@ async function* batches(messages: Uint8Array, keep: KeepContent): AsyncGenerator
   if (batch.length > 0) yield batch
 }
 
-async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
+async function* decoded(messages: Uint8Array): AsyncGenerator<Message> {
   const reader = new BinaryReader(messages)
   while (reader.pos < reader.len) {
     const bytes = reader.bytes()
@@ -146,29 +145,23 @@ async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
   }
 }
 
-/** The parts of an imported session that are stored. */
-export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
+/** Checks the session of an import, and returns what is kept of it: it is no fork. */
+export function acceptSession(given: Session | undefined): Session {
   check(given !== undefined, 'session', 'is required')
-  const { title, agent, model, parentId, costNanos, tokens = NO_TOKENS } = given
+  const { title, agent, model, parentId, permissions, outcome, tokens = NO_TOKENS, idleTime, viewTime } = given
+  parseSessionId(given.sessionId)
+  if (parentId !== undefined) parseSessionId(parentId)
+  if (title !== undefined) parseTitle(title)
+  if (agent !== undefined) parseAgentName('agent', agent)
   if (model !== undefined) checkModel(model)
+  if (permissions !== undefined) checkRules(permissions)
+  if (outcome !== undefined) checkEnum(OutcomeSchema, outcome, 'outcome')
+  parseMetadata(given.metadata)
+  costFromProto(given.costNanos)
   checkTokens(tokens)
-  const timeIdle = timeFromProto(given.idleTime)
-  const viewed = timeFromProto(given.viewTime)
-  return {
-    id: parseSessionId(given.sessionId),
-    parentId: parentId === undefined ? undefined : parseSessionId(parentId),
-    title: title === undefined ? undefined : parseTitle(title),
-    agent: agent === undefined ? undefined : parseAgentName('agent', agent),
-    model,
-    metadata: parseMetadata(given.metadata),
-    permissions: parseRules(given.permissions),
-    costNanos: costFromProto(costNanos),
-    tokens,
-    // Only if its time is known.
-    outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
-    timeCreated: requireTime(given.createTime),
-    timeIdle,
-    timeViewed: timeIdle === undefined || viewed === undefined ? undefined : Math.min(viewed, timeIdle),
-    timeArchived: timeFromProto(given.archiveTime),
-  }
+  for (const time of [given.createTime, idleTime, viewTime, given.archiveTime]) checkedTime(time)
+  const kept = { ...given, tokens, fork: undefined }
+  // How a run ended, and whether that was seen, is only kept with its time.
+  if (idleTime === undefined) return { ...kept, outcome: undefined, viewTime: undefined }
+  return { ...kept, viewTime: viewTime && Math.min(viewTime, idleTime) }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
 import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
@@ -25,7 +26,7 @@ forEachTransport((name, connect) => {
     assert.ok(lease)
     await service.store.promote(lease, 'idle')
     seen.push('ran')
-    await service.store.endRun(lease, 'succeeded')
+    await service.store.endRun(lease, Outcome.SUCCEEDED)
     await waiting
     assert.deepEqual(seen, ['ran', 'idle'])
   })
@@ -93,7 +94,7 @@ test('however many wait for a session, the store is read once for all of them', 
   await service.client.getSession({ sessionId }, service.as())
   assert.equal(reads, 1)
   gate.resolve()
-  await service.store.endRun(lease, 'succeeded')
+  await service.store.endRun(lease, Outcome.SUCCEEDED)
   await Promise.all(waiting)
   assert.ok(reads <= 3, `${reads} reads`)
 })

@@ -1,11 +1,11 @@
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { Compaction_Status, type StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { StepStart } from '../domain/begin-step.ts'
 import { COMPACTION_EMPTY } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage } from '../domain/message.ts'
-import type { Outcome } from '../domain/session.ts'
+import type { MessageOf } from '../domain/message.ts'
 import { isTitleInput } from '../domain/title.ts'
 import { compact } from './compaction/compact.ts'
 import type { Mark } from './events/event-hub.ts'
@@ -30,8 +30,8 @@ interface RunEnd {
   readonly error: StructuredError | undefined
 }
 
-const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
-const INTERRUPTED: RunEnd = { outcome: 'interrupted', error: undefined }
+const SUCCEEDED: RunEnd = { outcome: Outcome.SUCCEEDED, error: undefined }
+const INTERRUPTED: RunEnd = { outcome: Outcome.INTERRUPTED, error: undefined }
 
 /** The state of a run between two steps. */
 interface Course {
@@ -49,7 +49,7 @@ interface Course {
  * Does steps, first those that a former owner left, with compactions in between, until the conversation needs no
  * further step or the agent may take none.
  */
-export async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
+export async function doRun(run: Drain, left: readonly MessageOf<'assistant'>[]): Promise<RunEnd> {
   const { store, tenure, owned, logger, hub } = run
   try {
     for (const step of left) await resumeStep(await atStep(run), step)
@@ -73,7 +73,8 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
         course = await doCompaction(run, start, course, mark)
         continue
       }
-      if (next?.type === 'end' && course.failure !== undefined) return { outcome: 'failed', error: course.failure }
+      if (next?.type === 'end' && course.failure !== undefined)
+        return { outcome: Outcome.FAILED, error: course.failure }
       if (next !== undefined) checkSize(course.conversation)
       if (next?.type !== 'step') return next ?? SUCCEEDED
       course = await doStep(run, start, course)
@@ -84,11 +85,12 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
     const isInterrupted = tenure.reason === 'interrupted'
     if (tenure.reason !== undefined && !isInterrupted) throw error
     if (error instanceof Stopped) return INTERRUPTED
-    if (error instanceof RunFailure) return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: error.error }
+    if (error instanceof RunFailure)
+      return isInterrupted ? INTERRUPTED : { outcome: Outcome.FAILED, error: error.error }
     logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
     const { abandoned } = await owned.settleAborted()
     await interruptDelegates(run, abandoned)
-    return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: INTERNAL }
+    return isInterrupted ? INTERRUPTED : { outcome: Outcome.FAILED, error: INTERNAL }
   }
 }
 
@@ -111,9 +113,11 @@ async function doCompaction(run: Drain, start: StepStart, course: Course, mark: 
   const { conversation } = course
   const { message, cause } = next
   const settled =
-    message.status === 'running' ? await compact(contextOf(run, start), message, course, { seq, mark }) : message
+    message.kind.value.status === Compaction_Status.RUNNING
+      ? await compact(contextOf(run, start), message, course, { seq, mark })
+      : message
   const after = { ...course, conversation: replaced(conversation, settled), last: undefined }
-  const { error, alone } = settled
+  const { error, alone } = settled.kind.value
   if (error === undefined) return after
   if (cause === 'overflow') throw new RunFailure(error)
   if (cause === 'full') return { ...after, uncompacted: true }
@@ -128,5 +132,5 @@ function findTitle({ titles }: Drain, start: StepStart, { conversation }: Course
   const { titleRequest: id, session, admitter } = start
   if (id === undefined) return
   const first = conversation.messages.find(isTitleInput)
-  if (first !== undefined) titles.find({ id, session, principal: admitter as Admitter, prompt: first.prompt })
+  if (first !== undefined) titles.find({ id, session, principal: admitter as Admitter, prompt: first.kind.value })
 }

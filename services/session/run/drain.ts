@@ -1,3 +1,4 @@
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Lease } from '../ports/lease.ts'
@@ -76,7 +77,7 @@ async function drain(run: Drain, isOwn: boolean): Promise<void> {
   if (error === INTERNAL) return owned.abandonRun(error)
   await owned.endRun(outcome, error)
   // The message is not logged: it may be a provider's, and is meant for the client.
-  if (outcome !== 'failed') return
+  if (outcome !== Outcome.FAILED) return
   logger.warn({ sessionId: lease.sessionId, reason: error?.type }, 'A run has failed')
 }
 

@@ -3,14 +3,15 @@ import {
   Message_Role as Role,
   ToolChoice_Mode,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Agent } from '../domain/agent.ts'
 import { shownOf } from '../domain/compaction/shown.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
 import { generationRequest, textContent, turn } from '../domain/generation/generation.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
-import { blobsOf, type Message } from '../domain/message.ts'
+import { blobsOf } from '../domain/message.ts'
 import { CUT, type Failure, toFailure } from './failure.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
@@ -39,7 +40,7 @@ export async function generate(
   for (let attempt = 1; ; attempt++) {
     await run.slot.acquire(run.tenure.signal)
     if (attempt > 1) step.retried()
-    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, step)
+    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.messageId}-${attempt}` }, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()
     const { clock, random } = run
@@ -90,9 +91,9 @@ function stepRequest(
 ): GenerationRequest {
   const { agent, model, tools, lastStep } = plan
   const { session } = run
-  const system = turn(Role.SYSTEM, textContent(instructions(agent, session.location, lastStep)))
+  const system = turn(Role.SYSTEM, textContent(instructions(agent, session, lastStep)))
   return generationRequest(agent, model, {
-    sessionId: session.id,
+    sessionId: session.sessionId,
     origin: 'session',
     // The next request will begin as this one does.
     messages: withCacheMarks([system, ...modelMessages(conversation, model, contents)]),
@@ -130,7 +131,7 @@ const LAST_STEP =
  * The instructions of a step: the agent's own or the default ones, where it works, those for every agent there, and
  * whether it has to stop.
  */
-export function instructions(agent: Agent, { directory }: SessionLocation, lastStep: boolean): string {
+export function instructions(agent: Agent, { directory }: Pick<Session, 'directory'>, lastStep: boolean): string {
   const parts = [agent.system ?? DEFAULT, `The project directory is ${directory}.`, ...agent.instructions]
   return (lastStep ? [...parts, LAST_STEP] : parts).join('\n\n')
 }

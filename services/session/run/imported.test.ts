@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Compaction_Status, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
 import { importedMessages } from '#test/support/imported-messages.ts'
@@ -10,7 +9,7 @@ import { text } from '#test/support/session-turns.ts'
 test('of an imported conversation the model sees what follows its last summary, commands and instructions included', async () => {
   await using service = await openSessionService()
   const { client, peers } = service
-  const session = { sessionId: 'ses_1', title: 'Test', createTime: timestampFromMs(1) }
+  const session = { sessionId: 'ses_1', title: 'Test', createTime: 1 }
   const summed = { status: Compaction_Status.COMPLETED, summary: 'They met', recent: '' }
   const shell = { shellId: 'sh_1', command: 'ls', status: ShellCommand_Status.EXITED }
   const messages = [

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { admission, assistant, newSession, W } from '#test/contract/session-store.support.ts'
+import { admission, MODEL, newSession, W } from '#test/contract/session-store.support.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -87,7 +89,7 @@ async function open(clock: Clock = systemClock) {
       listTools: async () => [],
     },
     inference: {
-      findModel: async () => ({ model: assistant('').model, contextLength: undefined }),
+      findModel: async () => ({ model: MODEL, contextLength: undefined }),
       async *generate({ signal }: { readonly signal: AbortSignal }) {
         begun.push('answer')
         yield await waits(undefined, signal)
@@ -247,9 +249,9 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
         await nextAttempt(fixture)
         await (await own()).drained
       }
-      assert.equal(await outcome(), 'interrupted')
-      const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' })
-      const ends = page?.items.map(({ message }) => [message.type, isSettled(message)])
+      assert.equal(await outcome(), Outcome.INTERRUPTED)
+      const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING })
+      const ends = page?.items.map(({ message }) => [message.kind.case, isSettled(message)])
       assert.deepEqual(ends, [
         ['user', true],
         ['assistant', true],

@@ -13,7 +13,7 @@ import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { openMongoSessionStore } from '../adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '../adapters/sqlite/open-session-store.ts'
-import type { AssistantMessage } from '../domain/message.ts'
+import type { MessageOf } from '../domain/message.ts'
 import type { Lease } from '../ports/lease.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { OwnedSession } from './owned-session.ts'
@@ -84,7 +84,7 @@ async function writesConcernNobody(stores: readonly SessionStore[]): Promise<voi
   const known = { messages: [], lastSeq: 0, bytes: 0, contextLength: undefined, limited: false, full: false }
   await new OwnedSession(countCalls(ownStore, begun), tenure).beginStep(known)
   assert.deepEqual(begun, ['revise'], 'a step begins with one call')
-  const write = async (before: AssistantMessage | undefined, text: string): Promise<AssistantMessage> => {
+  const write = async (before: MessageOf<'assistant'> | undefined, text: string): Promise<MessageOf<'assistant'>> => {
     const message = assistant('msg_step', { parts: [stepPart('text', { text })] })
     await owned.recordStep(before, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
     return message

@@ -1,5 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import type { Outcome, PermissionReply, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
 import {
@@ -9,12 +9,11 @@ import {
   type Summary,
 } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage, CompactionMessage } from '../domain/message.ts'
-import type { KnownRequest, PermissionAnswer, PermissionReply } from '../domain/permission/permission.ts'
+import type { MessageOf } from '../domain/message.ts'
+import type { KnownRequest, PermissionAnswer } from '../domain/permission/permission.ts'
 import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
-import type { Outcome } from '../domain/session.ts'
 import { type Settlement, type Settling, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
@@ -68,21 +67,21 @@ export class OwnedSession {
   }
 
   /** See `finishCompaction`. */
-  finishCompaction(running: CompactionMessage, summary: Summary): Promise<CompactionMessage> {
+  finishCompaction(running: MessageOf<'compaction'>, summary: Summary): Promise<MessageOf<'compaction'>> {
     return this.#revise(nothing, (revision) => finishCompaction(revision, running, summary))
   }
 
   /** See `failCompaction`. */
   failCompaction(
-    running: CompactionMessage,
+    running: MessageOf<'compaction'>,
     error: StructuredError,
     usage: CompactionUsage | undefined,
-  ): Promise<CompactionMessage> {
+  ): Promise<MessageOf<'compaction'>> {
     return this.#revise(nothing, (revision) => failCompaction(revision, running, error, usage))
   }
 
   /** See `recordStep`. */
-  recordStep(before: AssistantMessage | undefined, record: StepRecord): Promise<number> {
+  recordStep(before: MessageOf<'assistant'> | undefined, record: StepRecord): Promise<number> {
     return this.#revise(nothing, (revision) => recordStep(revision, before, record))
   }
 

@@ -1,11 +1,11 @@
-import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantTool, Message, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { isFull } from '../domain/compaction/request-size.ts'
 import { newStep } from '../domain/generation/draft-part.ts'
 import { STEP_ABORTED } from '../domain/generation/step-errors.ts'
-import type { AssistantMessage, Message } from '../domain/message.ts'
+import type { MessageOf } from '../domain/message.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { delegationOf } from '../domain/subagent/delegation.ts'
 import { generate } from './generate.ts'
@@ -57,7 +57,7 @@ export async function runStep(
 }
 
 /** Continues a step of a former owner that has calls delegated to other sessions. Throws Stopped as `runStep` does. */
-export async function resumeStep(run: RunContext, left: AssistantMessage): Promise<void> {
+export async function resumeStep(run: RunContext, left: MessageOf<'assistant'>): Promise<void> {
   const step = new StepRecorder(run, left, left)
   try {
     run.tenure.check()
@@ -75,7 +75,7 @@ const CALLS_AT_ONCE = 16
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
   const shared = {
     places: new Places(CALLS_AT_ONCE),
-    permissions: new StepPermissions(run, plan, step.draft.message.id),
+    permissions: new StepPermissions(run, plan, step.draft.message.messageId),
   }
   await sideBySide(run, step, (part, signal) => doToolCall(run, plan, step, part, shared, signal))
 }
@@ -106,7 +106,7 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   if (isLeaseLost(error)) tenure.stop('lost')
   if (tenure.reason === 'lost') throw new Stopped('lost')
   if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
-  if (step.draft.message.timeCompleted === undefined) {
+  if (step.draft.message.kind.value.completeTime === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
     const delegations = step.draft.runningCalls.flatMap((part) => delegationOf(part) ?? [])
     // Calls that may still be running are left to the next owner, which ends them before it records `aborted`, or waits

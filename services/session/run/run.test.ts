@@ -44,6 +44,7 @@ test('a prompt is answered: events in order, deltas between the durable ones, me
     rawFinish: 'raw',
     costNanos: 7n,
     tokens: { input: 8, output: 4, reasoning: 1, cacheRead: 2, cacheWrite: 0 },
+    attempt: 1,
   })
   assert.deepEqual(plain(idle?.kind), { case: 'idle', value: { outcome: Outcome.SUCCEEDED } })
   const { session } = await service.client.getSession({ sessionId: 'ses_1' }, asKey)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import type { RunContext } from './run-context.ts'
@@ -49,7 +49,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
     store: { savedApprovals: async () => [] },
     watchers: new SessionWatchers({ onChange } as never, HOUR_MS),
     tenure: { lease: { workspace: 'wrk_1', sessionId: 'ses_1' } },
-    session: { id: 'ses_1', location: { projectId: 'global' } },
+    session: { sessionId: 'ses_1', projectId: 'global' },
     slot: { rest: (wait: () => unknown) => wait() },
     clock: { now: () => 0 },
     newId: () => `per_${ids++}`,
@@ -69,7 +69,7 @@ test('of a step’s many calls that need permission, a few request it at a time;
   await waitFor('all requests', () => requests.size === CALLS)
   assert.ok(counts.most <= 20, `${counts.most} calls of the store at once`)
   counts.looks = 0
-  for (const id of requests.keys()) close(id, 'once')
+  for (const id of requests.keys()) close(id, PermissionReply.ONCE)
   notify()
   assert.deepEqual(new Set(await Promise.all(asked)), new Set([undefined]))
   assert.ok(counts.most <= 20, `${counts.most} calls of the store at once`)

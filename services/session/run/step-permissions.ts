@@ -1,9 +1,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReply, type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Places } from '#shared/places.ts'
 import type { PermissionNeed } from '../domain/agent.ts'
-import type { PermissionAnswer, PermissionRule } from '../domain/permission/permission.ts'
+import type { PermissionAnswer } from '../domain/permission/permission.ts'
 import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
 import { structuredError } from '../domain/structured-error.ts'
@@ -60,9 +61,9 @@ export class StepPermissions {
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
     const judged = accesses.map((access) => ({ access, judgement: judgeAccess(this.#plan.rules, access) }))
-    if (judged.some(({ judgement }) => judgement.effect === 'deny')) return DENIED
+    if (judged.some(({ judgement }) => judgement.effect === Effect.DENY)) return DENIED
     for (const { access, judgement } of judged) {
-      if (judgement.effect === 'allow') continue
+      if (judgement.effect === Effect.ALLOW) continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
       const { action, resources } = access
       const what = { callId, savePatterns: [...savePatterns], action, resources: [...resources] }
@@ -76,7 +77,7 @@ export class StepPermissions {
   /** What earlier `always` answers allow in the project. */
   #approvals(): Promise<readonly PermissionRule[]> {
     const { store, tenure, session } = this.#run
-    return store.savedApprovals(tenure.lease.workspace, session.location.projectId)
+    return store.savedApprovals(tenure.lease.workspace, session.projectId)
   }
 
   async #requestPermission(
@@ -90,7 +91,7 @@ export class StepPermissions {
       const request = create(PermissionRequestSchema, {
         ...what,
         requestId: newId('per'),
-        sessionId: session.id,
+        sessionId: session.sessionId,
         messageId: this.#messageId,
         fence: tenure.lease.fence,
         createTime: now,
@@ -119,7 +120,7 @@ export class StepPermissions {
         if (!waiting.has(id)) return this.#inTurn(either, () => owned.permissionAnswer(id))
         if (!isSaved(approvals)) return undefined
         return this.#inTurn(either, async () => {
-          await owned.closePermission(id, 'always')
+          await owned.closePermission(id, PermissionReply.ALWAYS)
           return owned.permissionAnswer(id)
         })
       })
@@ -130,7 +131,9 @@ export class StepPermissions {
     }
     // An answer that arrived at the last moment counts.
     return this.#inTurn(signal, async () =>
-      (await owned.closePermission(id, 'reject', UNANSWERED.message)) ? undefined : owned.permissionAnswer(id),
+      (await owned.closePermission(id, PermissionReply.REJECT, UNANSWERED.message))
+        ? undefined
+        : owned.permissionAnswer(id),
     )
   }
 

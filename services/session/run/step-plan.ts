@@ -1,11 +1,10 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { Message, StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { Agent, PinnedLocation, SubagentSummary, ToolDescription } from '../domain/agent.ts'
-import type { Message } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
 import type { Rules } from '../domain/permission/permission-rules.ts'
-import type { Session } from '../domain/session.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { ancestorRules } from '../domain/subagent/ancestor-rules.ts'
 import { callableAgents, TASK, taskTool } from '../domain/subagent/task-tool.ts'
@@ -50,7 +49,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
     const { agent, location, subagents, tools: others } = await pinLocation(run, call, callPeer, mayDelegate)
     const rules = {
       agent: agent.permissions,
-      session: session.permissions ?? [],
+      session: session.permissions?.rules ?? [],
       ancestors: ancestorRules(agent.id, ancestors),
     }
     const tools = withTask(others, callableAgents(subagents, rules))
@@ -68,8 +67,10 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
 /** Agents and tools of one generation of the location; another try where it has changed between the two. */
 async function pinLocation({ session, catalog }: RunContext, call: PeerCall, callPeer: CallPeer, mayDelegate: boolean) {
   for (let tries = 1; ; tries++) {
-    const { directory } = session.location
-    const { agent, location } = await callPeer(() => catalog.getAgent(call, directory, session.agent, session.id))
+    const { directory } = session
+    const { agent, location } = await callPeer(() =>
+      catalog.getAgent(call, directory, session.agent, session.sessionId),
+    )
     try {
       const [tools, subagents] = await Promise.all([
         callPeer(() => catalog.listTools(call, location)),
@@ -96,7 +97,7 @@ export function isGenerationGone(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'LOCATION_GENERATION_GONE'
 }
 
-function planError(error: unknown, { agent, location: { directory } }: Session): StructuredError {
+function planError(error: unknown, { agent, directory }: Session): StructuredError {
   const reason = error instanceof Rejection ? error.reason : ''
   if (reason === 'AGENT_NOT_FOUND') return structuredError('agent.not_found', `Agent not found: ${agent ?? ''}`)
   if (reason === 'CREDENTIAL_REFUSED') return structuredError('credential.refused', 'The API key is no longer valid')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assistant, toolPart } from '#test/contract/session-store.support.ts'
-import type { AssistantMessage } from '../domain/message.ts'
+import type { MessageOf } from '../domain/message.ts'
 import type { StepRecord } from '../domain/run.ts'
 import { NO_TOKENS } from '../domain/session.ts'
 import type { RunContext } from './run-context.ts'
@@ -11,8 +11,8 @@ const DONE = { error: undefined, content: [], metadata: undefined }
 
 /** A recorder of a step whose three calls run, and its writes; the first one is answered with the given promise. */
 function recording(first: Promise<number>) {
-  const writes: { readonly before: AssistantMessage | undefined; readonly record: StepRecord }[] = []
-  const recordStep = async (before: AssistantMessage | undefined, record: StepRecord): Promise<number> => {
+  const writes: { readonly before: MessageOf<'assistant'> | undefined; readonly record: StepRecord }[] = []
+  const recordStep = async (before: MessageOf<'assistant'> | undefined, record: StepRecord): Promise<number> => {
     writes.push({ before, record })
     return writes.length === 1 ? first : writes.length
   }

@@ -5,7 +5,7 @@ import { limitOf } from '#shared/rpc/field-limits.ts'
 import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import { StepDraft } from '../domain/generation/step-draft.ts'
-import type { AssistantMessage } from '../domain/message.ts'
+import { type MessageOf, modelOf } from '../domain/message.ts'
 import type { Delegation } from '../domain/subagent/delegation.ts'
 import type { Mark } from './events/event-hub.ts'
 import { nextTurn } from './pause.ts'
@@ -18,7 +18,7 @@ export class StepRecorder {
   readonly #run: RunContext
   readonly #draft: StepDraft
   /** The step as it was written last. */
-  #written: AssistantMessage | undefined
+  #written: MessageOf<'assistant'> | undefined
   #writing: Promise<unknown> = Promise.resolve()
   /** The next write, while it waits, and its events. */
   #next: Promise<void> | undefined
@@ -27,7 +27,7 @@ export class StepRecorder {
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
 
   /** `message`: the step as it begins; `written`: the last written state of a step that a former owner began. */
-  constructor(run: RunContext, message: AssistantMessage, written?: AssistantMessage) {
+  constructor(run: RunContext, message: MessageOf<'assistant'>, written?: MessageOf<'assistant'>) {
     this.#run = run
     this.#draft = new StepDraft(message, MOST_PARTS)
     this.#written = written
@@ -40,7 +40,9 @@ export class StepRecorder {
 
   /** The step begins: written before a provider is called. */
   begin(): Promise<void> {
-    const { id: messageId, agent, model } = this.#draft.message
+    const { messageId, kind } = this.#draft.message
+    const { agent } = kind.value
+    const model = modelOf(kind.value)
     return this.#write([{ type: 'step-started', messageId, agent, model }])
   }
 
@@ -73,7 +75,7 @@ export class StepRecorder {
 
   /** The repetition begins. */
   retried(): void {
-    this.#send([{ type: 'step-retried', messageId: this.#draft.message.id }])
+    this.#send([{ type: 'step-retried', messageId: this.#draft.message.messageId }])
   }
 
   /** The answer is complete. Without tool calls the step is over with it; else they are written as called. */
@@ -145,7 +147,8 @@ export class StepRecorder {
   async #writeAll(): Promise<void> {
     const { owned, hub } = this.#run
     const { message, usage } = this.#draft
-    const ends = message.timeCompleted !== undefined && this.#written?.timeCompleted === undefined
+    const wasOver = this.#written?.kind.value.completeTime !== undefined
+    const ends = !wasOver && message.kind.value.completeTime !== undefined
     const record = { message, events: this.#events, ...(ends && usage && { usage }) }
     this.#events = []
     this.#next = undefined
@@ -159,7 +162,7 @@ export class StepRecorder {
     const { hub, session, tenure, newId, clock } = this.#run
     const { workspace, sessionId } = tenure.lease
     if (events.length === 0 || !hub.hasListener(workspace)) return false
-    const { directory } = session.location
+    const { directory } = session
     const { seq: afterSeq, mark } = this.#last
     const sent = events.map((data) => {
       return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }

@@ -69,12 +69,12 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<PreparedCall | { readonly error: StructuredError }> {
   using _ = await places.take(signal)
-  const request = { sessionId: run.session.id, name, input }
+  const request = { sessionId: run.session.sessionId, name, input }
   try {
     return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, request))
   } catch (error) {
     signal.throwIfAborted()
-    return { error: refusal(error, name, run.session.location.directory) }
+    return { error: refusal(error, name, run.session.directory) }
   }
 }
 
@@ -106,9 +106,9 @@ async function runTool(
   const events = catalog
     .runTool(runCall(run, signal), {
       location,
-      sessionId: session.id,
+      sessionId: session.sessionId,
       // Some providers number their calls from the start in each answer.
-      callId: `${step.draft.message.id}/${callId}`,
+      callId: `${step.draft.message.messageId}/${callId}`,
       fence: tenure.lease.fence,
       name,
       input,
@@ -141,7 +141,7 @@ function cutOffBy(run: RunContext, error: unknown, name: string): StructuredErro
     run.tenure.check()
   }
   if (isGenerationGone(error)) return CHANGED
-  if (NOT_BEGUN.has(reason)) return refusal(error, name, run.session.location.directory)
+  if (NOT_BEGUN.has(reason)) return refusal(error, name, run.session.directory)
   if (reason !== 'TOOL_ACCESS_CHANGED') return TOOL_ABORTED
   return structuredError(
     'tool.access_changed',

@@ -46,7 +46,7 @@ export function idParser(field: string, prefix: string): (id: string) => string 
   }
 }
 
-/** The end of the year 9999, the latest time of a protobuf timestamp, in milliseconds since the epoch. */
+/** The end of the year 9999, the latest time of a message, in milliseconds since the epoch. */
 export const MAX_TIME = 253_402_300_799_999
 
 /**

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentSwitched, ModelSwitched, StepRetry, StructuredError } from "./message_pb.js";
 import type { Delivery, ForkOrigin, InboxItem, Outcome, PermissionReply, PermissionRequest, PermissionRuleset, Session, SessionLocation, SyntheticText, TokenUsage } from "./session_pb.js";
 import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
@@ -28,9 +27,11 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
   eventId: string;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   * Milliseconds since the Unix epoch.
+   *
+   * @generated from field: double create_time = 2;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * @generated from field: string session_id = 3;
@@ -1118,9 +1119,9 @@ export declare type SessionViewed = Message<"portico.session.v1.SessionViewed"> 
   /**
    * The time of the end that was seen.
    *
-   * @generated from field: google.protobuf.Timestamp idle_time = 1;
+   * @generated from field: double idle_time = 1;
    */
-  idleTime?: Timestamp | undefined;
+  idleTime: number;
 };
 
 /**

@@ -212,6 +212,13 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
    * @generated from field: google.protobuf.Struct provider_state = 13;
    */
   providerState?: JsonObject | undefined;
+
+  /**
+   * The attempt at the generation that the parts are of, from 1. Clients are not shown it.
+   *
+   * @generated from field: int32 attempt = 14;
+   */
+  attempt: number;
 };
 
 /**
@@ -672,6 +679,14 @@ export declare type RunEnded = Message$1<"portico.session.v1.RunEnded"> & {
    * @generated from field: portico.session.v1.StructuredError error = 2;
    */
   error?: StructuredError | undefined;
+
+  /**
+   * Of an interrupted run: whether the next one began at once, for a steer or a move, so that the session was never at
+   * rest; absent of other runs, and of imported ones. Clients are not shown it.
+   *
+   * @generated from field: optional bool goes_on = 3;
+   */
+  goesOn?: boolean | undefined;
 };
 
 /**
@@ -931,6 +946,20 @@ export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
    * @generated from field: portico.session.v1.StructuredError error = 10;
    */
   error?: StructuredError | undefined;
+
+  /**
+   * Steps since the last input before it. Clients are not shown it.
+   *
+   * @generated from field: int32 steps_before = 11;
+   */
+  stepsBefore: number;
+
+  /**
+   * It began its run, which therefore does not continue an earlier one. Clients are not shown it.
+   *
+   * @generated from field: bool alone = 12;
+   */
+  alone: boolean;
 };
 
 /**

@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { BlobRef, ModelRef, PermissionRule } from "../../catalog/v1/catalog_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/session/v1/session.proto.
@@ -103,23 +102,25 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   outcome?: Outcome | undefined;
 
   /**
-   * @generated from field: google.protobuf.Timestamp create_time = 13;
+   * Milliseconds since the Unix epoch, as are the other times.
+   *
+   * @generated from field: double create_time = 13;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
-   * Time of the last activity, by which lists are ordered.
+   * Time of the last activity, by which lists are ordered: admissions, selections and steps.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 14;
+   * @generated from field: double update_time = 14;
    */
-  updateTime?: Timestamp | undefined;
+  updateTime: number;
 
   /**
-   * When a run last ended; absent before the first end.
+   * When a run last ended; grows by at least 1 with each end. Absent before the first one.
    *
-   * @generated from field: google.protobuf.Timestamp idle_time = 15;
+   * @generated from field: optional double idle_time = 15;
    */
-  idleTime?: Timestamp | undefined;
+  idleTime?: number | undefined;
 
   /**
    * Parent of a child session; absent for a root session.
@@ -129,18 +130,18 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   parentId?: string | undefined;
 
   /**
-   * The idle_time that somebody has seen; absent: none.
+   * The idle_time that somebody has seen, never after the last one; absent: none.
    *
-   * @generated from field: google.protobuf.Timestamp view_time = 17;
+   * @generated from field: optional double view_time = 17;
    */
-  viewTime?: Timestamp | undefined;
+  viewTime?: number | undefined;
 
   /**
    * When it was archived; it is still listed. Absent: it was not; only imported sessions have it.
    *
-   * @generated from field: google.protobuf.Timestamp archive_time = 18;
+   * @generated from field: optional double archive_time = 18;
    */
-  archiveTime?: Timestamp | undefined;
+  archiveTime?: number | undefined;
 
   /**
    * The origin of a fork; absent: it is not a fork.
@@ -618,11 +619,11 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
   sessionId: string;
 
   /**
-   * Time of admission.
+   * Time of admission, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 3;
+   * @generated from field: double create_time = 3;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * @generated from field: portico.session.v1.Delivery delivery = 5;

@@ -7,7 +7,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SkillInput, SyntheticText } from "./session_pb.js";
 import type { SessionStats } from "./stats_pb.js";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import type { Message as Message$1 } from "./message_pb.js";
 import type { SessionEvent } from "./event_pb.js";
 
@@ -996,9 +996,9 @@ export declare type ViewSessionRequest = Message<"portico.session.v1.ViewSession
   /**
    * The idle_time that was seen. Required.
    *
-   * @generated from field: google.protobuf.Timestamp idle_time = 2;
+   * @generated from field: optional double idle_time = 2;
    */
-  idleTime?: Timestamp | undefined;
+  idleTime?: number | undefined;
 };
 
 /**

@@ -19,7 +19,7 @@ interface Level<T> {
  * Finds up to MOST_BELOW sessions below another one, children before their parents, however deeply they are nested. An
  * empty result: there are none. Yields ids of sessions, and has to be passed the first children of each.
  */
-export function* readBelow<T extends { readonly id: string }>(
+export function* readBelow<T extends { readonly sessionId: string }>(
   id: string,
   ancestors: readonly string[],
 ): Generator<string, readonly Below<T>[], readonly T[]> {
@@ -28,7 +28,7 @@ export function* readBelow<T extends { readonly id: string }>(
   for (let last = path.at(-1); last !== undefined && found.length < MOST_BELOW; last = path.at(-1)) {
     const child = last.children[last.next++]
     if (child !== undefined) {
-      path.push({ id: child.id, session: child, children: yield child.id, next: 0 })
+      path.push({ id: child.sessionId, session: child, children: yield child.sessionId, next: 0 })
       continue
     }
     path.pop()

@@ -1,8 +1,9 @@
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Page } from '#services/session/ports/session-lists.ts'
 
 /** Whether to read in ascending order: items before an anchor are read backwards. */
-export function readsForward(query: { order: string; anchor?: { direction: 'next' | 'previous' } }): boolean {
-  return (query.order === 'ascending') === (query.anchor?.direction !== 'previous')
+export function readsForward(query: { order: Order; anchor?: { direction: 'next' | 'previous' } }): boolean {
+  return (query.order === Order.ASCENDING) === (query.anchor?.direction !== 'previous')
 }
 
 /**

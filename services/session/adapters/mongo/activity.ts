@@ -63,11 +63,11 @@ async function learn(
   const fresh = [...new Set(records.map(({ sessionId }) => sessionId))].filter((id) => !known.has(id))
   if (fresh.length === 0) return
   for (const id of fresh) known.set(id, undefined)
-  const projection = { id: 1, parentId: 1, projectId: 1, base: 1 } as const
+  const projection = { sessionId: 1, parentId: 1, projectId: 1, base: 1 } as const
   const filter = { _id: { $in: fresh.map((id) => keyOf(workspace, id)) } }
   const found = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
   for (const session of await found.toArray()) {
     const isWanted = projectId === undefined || session.projectId === projectId
-    known.set(session.id, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
+    known.set(session.sessionId, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
   }
 }

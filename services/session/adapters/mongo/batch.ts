@@ -54,7 +54,7 @@ export class MongoBatch implements Transaction {
 
   /** Writes a new session with its revision; its numbers are above `base`. */
   create(record: SessionRecord, revision: Revision, base: number): void {
-    const _id = keyOf(record.workspace, record.id)
+    const _id = keyOf(record.workspace, record.sessionId)
     const document = { _id, version: 1, base, ...record }
     this.#found = undefined
     this.push('sessions', { insertOne: { document } })
@@ -145,7 +145,7 @@ export class MongoBatch implements Transaction {
       case 'insert':
         return ['messages', insert(messageRecord(workspace, this.#sessionId, write))]
       case 'update':
-        return ['messages', update(write.message.id, messageUpdate(write.message))]
+        return ['messages', update(write.message.messageId, messageUpdate(write.message))]
       case 'event':
         return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
       case 'count':

@@ -20,7 +20,7 @@ type Emptier = (mongo: Mongo, collections: Collections, range: Range) => Promise
  * here. A message is deleted after everything that is found through it.
  */
 const EMPTIERS: readonly Emptier[] = [
-  (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $type: 'string' } }),
+  (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $gt: 0 } }),
   (mongo, collections, range) => emptyNamed(mongo, collections, 'inbox', range, { state: 'waiting' }),
   (mongo, collections, range) => emptyNamed(mongo, collections, 'inbox', range, { state: 'cancelled' }),
   (mongo, collections, range) => emptyNamed(mongo, collections, 'messages', range, {}),

@@ -27,8 +27,8 @@ const CLAIM = { limitMs: CLAIM_MS, patient: true, first: true } as const
 const RENEWAL_MS = 2_000
 
 /** A session whose lease is available. */
-type Candidate = Pick<SessionDocument, '_id' | 'workspace' | 'id'>
-const CANDIDATE = { workspace: 1, id: 1 } as const
+type Candidate = Pick<SessionDocument, '_id' | 'workspace' | 'sessionId'>
+const CANDIDATE = { workspace: 1, sessionId: 1 } as const
 
 /** Until when to leave a session, in monotonic time, and for how long in all. */
 interface Left {
@@ -134,7 +134,7 @@ export class MongoLeases {
   }
 
   async #claimOne(
-    { _id, workspace, id }: Candidate,
+    { _id, workspace, sessionId }: Candidate,
     owner: string,
     durationMs: number,
   ): Promise<AcquiredLease | undefined> {
@@ -159,14 +159,14 @@ export class MongoLeases {
           // Not to be retried at once.
           .catch((error: unknown) => Promise.reject(isLocked(error) ? new Refused(isSlow(error)) : error))
       // As long as this process writes the session, its writes would lock the claim out.
-      const record = this.#queue.isBusy(workspace, id)
-        ? await this.#queue.run(workspace, id, CLAIM, (batch) => claim(batch.session))
+      const record = this.#queue.isBusy(workspace, sessionId)
+        ? await this.#queue.run(workspace, sessionId, CLAIM, (batch) => claim(batch.session))
         : await this.#mongo.transact(claim)
       this.#locked.delete(_id)
       if (record === null) return undefined
       const { fence, acquisitions, running, leaseUntil: heldUntil } = record
       const unfinished = running === 1
-      return { workspace, sessionId: id, fence: fence + 1, unfinished, acquisitions: acquisitions + 1, heldUntil }
+      return { workspace, sessionId, fence: fence + 1, unfinished, acquisitions: acquisitions + 1, heldUntil }
     } catch (thrown) {
       const isLate = isStoreUnavailable(thrown) || thrown instanceof OutOfTime
       const error = isLate ? new Refused(true) : thrown

@@ -1,5 +1,6 @@
 import type { Document, Filter } from 'mongodb'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
@@ -37,7 +38,7 @@ class List {
   constructor({ sessions }: Collections, workspace: string, query: SessionQuery) {
     this.#sessions = sessions
     this.#query = query
-    this.#direction = query.order === 'ascending' ? 1 : -1
+    this.#direction = query.order === Order.ASCENDING ? 1 : -1
     const [hint, names] = indexOf(query)
     this.#hint = hint
     this.#indexed = { workspace, ...Object.fromEntries(names.map((name) => [name, query[name]])) }
@@ -63,9 +64,9 @@ class List {
     for (let size = FIRST_PIECE; ; size = Math.min(2 * size, LARGEST_PIECE)) {
       const last = await this.#lastOf(times, size)
       const piece = last === undefined ? times : { ...times, [within]: last }
-      for (const document of await this.#find({ timeUpdated: piece }, limit - found.size)) {
-        found.delete(document.id)
-        found.set(document.id, document)
+      for (const document of await this.#find({ updateTime: piece }, limit - found.size)) {
+        found.delete(document.sessionId)
+        found.set(document.sessionId, document)
       }
       if (last === undefined || found.size === limit) break
       times = { ...timesOf({ ...this.#query, after: undefined }), [beyond]: last }
@@ -77,23 +78,23 @@ class List {
   /** Documents of the list that are in a part of its index, in its order. */
   #find(part: Document, limit: number): Promise<SessionDocument[]> {
     const filter = { $and: [this.#filter, afterOf(this.#query), part] } as Filter<SessionDocument>
-    const sort = { timeUpdated: this.#direction, id: this.#direction }
+    const sort = { updateTime: this.#direction, sessionId: this.#direction }
     // Without a limit of time: however long the server takes, it keeps nobody waiting.
     return this.#sessions.find(filter, { sort, limit, hint: this.#hint }).toArray()
   }
 
   /** The time of the last entry of a piece of the index; undefined when there are fewer. */
   async #lastOf(times: Document, size: number): Promise<number | undefined> {
-    const filter = { ...this.#indexed, timeUpdated: times } as Filter<SessionDocument>
-    const sort = { timeUpdated: this.#direction, id: this.#direction }
+    const filter = { ...this.#indexed, updateTime: times } as Filter<SessionDocument>
+    const sort = { updateTime: this.#direction, sessionId: this.#direction }
     const options = {
       sort,
       hint: this.#hint,
       skip: size - 1,
-      projection: { _id: 0, timeUpdated: 1 },
+      projection: { _id: 0, updateTime: 1 },
       ...LIMIT,
     } as const
-    return (await this.#sessions.findOne(filter, options))?.timeUpdated
+    return (await this.#sessions.findOne(filter, options))?.updateTime
   }
 }
 
@@ -142,18 +143,18 @@ function timesOf({ order, until, after }: Omit<SessionQuery, 'after'> & { readon
   readonly $gte?: number
   readonly $lte?: number
 } {
-  const most = order === 'descending' ? (after?.timeUpdated ?? until) : until
+  const most = order === Order.DESCENDING ? (after?.updateTime ?? until) : until
   return {
-    ...(order === 'ascending' && after !== undefined ? { $gte: after.timeUpdated } : {}),
+    ...(order === Order.ASCENDING && after !== undefined ? { $gte: after.updateTime } : {}),
     ...(most === undefined ? { $exists: true } : { $lte: most }),
   }
 }
 
 /** What lies in a list after a place. */
 function afterOf(query: SessionQuery): Document {
-  const times = { timeUpdated: timesOf(query) }
+  const times = { updateTime: timesOf(query) }
   if (query.after === undefined) return times
-  const { timeUpdated, id } = query.after
-  const beyond = query.order === 'ascending' ? '$gt' : '$lt'
-  return { ...times, $or: [{ timeUpdated: { [beyond]: timeUpdated } }, { id: { [beyond]: id } }] }
+  const { updateTime, sessionId } = query.after
+  const beyond = query.order === Order.ASCENDING ? '$gt' : '$lt'
+  return { ...times, $or: [{ updateTime: { [beyond]: updateTime } }, { sessionId: { [beyond]: sessionId } }] }
 }

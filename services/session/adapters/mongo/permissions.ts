@@ -1,8 +1,8 @@
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { MOST_APPROVALS } from '../common/session-lists.ts'
-import { toApproval, toRequests } from '../tables/permissions.ts'
+import { toApproval, toRequests, toRule } from '../tables/permissions.ts'
 import { type Collections, keyOf } from './collections.ts'
 
 /** See SessionLists. */
@@ -51,7 +51,7 @@ export async function savedApprovals(
   projectId: string,
 ): Promise<PermissionRule[]> {
   const cursor = approvals.find({ workspace, projectId }, { maxTimeMS: MAX_TIME_MS })
-  return (await cursor.toArray()).map(({ action, pattern }) => ({ action, resource: pattern, effect: 'allow' }))
+  return (await cursor.toArray()).map(toRule)
 }
 
 export async function listApprovals(

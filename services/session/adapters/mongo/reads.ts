@@ -1,11 +1,10 @@
 import type { ClientSession, Document, Filter } from 'mongodb'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, type PermissionRequest, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
-  type Delivery,
   type KnownItem,
   MOST_INBOX_ITEMS,
   type TakenId,
@@ -14,7 +13,6 @@ import {
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
@@ -117,15 +115,15 @@ export class MongoReads implements SessionReads {
 
   async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
     await this.#transaction?.flush()
-    const steers = await this.#waiting('steer', afterSeq, limit)
-    return inOrder(steers, await this.#waiting('queue', afterSeq, limit), limit)
+    const steers = await this.#waiting(Delivery.STEER, afterSeq, limit)
+    return inOrder(steers, await this.#waiting(Delivery.QUEUE, afterSeq, limit), limit)
   }
 
   async waiting(): Promise<WaitingInputs> {
     await this.#transaction?.flush()
     const first = new FirstSteers()
-    for await (const record of this.#find('steer', 0, FirstSteers.read)) if (!first.add(record)) break
-    return { steers: first.steers, queued: await this.#waiting('queue', 0, 2), more: first.more }
+    for await (const record of this.#find(Delivery.STEER, 0, FirstSteers.read)) if (!first.add(record)) break
+    return { steers: first.steers, queued: await this.#waiting(Delivery.QUEUE, 0, 2), more: first.more }
   }
 
   async stepReads(afterSeq: number): Promise<StepReads> {
@@ -156,7 +154,7 @@ export class MongoReads implements SessionReads {
     const waiting = await this.#unanswered<RequestRecord>({})
     const first = found[0]?.seq
     if (first === undefined) return { unfinished, requests: toKnownRequests(waiting) }
-    const answered = { ...this.#own(first), reply: { $type: 'string' } } as const
+    const answered = { ...this.#own(first), reply: { $gt: 0 } } as const
     const requests = await this.#collections.requests.find<RequestRecord>(answered, this.#options).toArray()
     return { unfinished, requests: toKnownRequests([...requests, ...waiting]) }
   }

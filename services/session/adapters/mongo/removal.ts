@@ -109,16 +109,16 @@ export class MongoRemoval implements SessionRemoval {
     const { sessions, hiddenSessions, requests, events } = collections
     const options = { ...LIMIT, session: batch.session }
     const hidden = found.map(({ session: document, ancestors }) => {
-      const { id: sessionId, base, seq } = document
+      const { sessionId, base, seq } = document
       const above = hasBelow ? ancestors : undefined
       const tools = leftTools(toRemoved(document))
       return hiddenDocument(base, { workspace, sessionId, kind: 'removal', seq, tools, above })
     })
     const deleted = found.map(({ session: document, ancestors }) => {
       const event = deletedEvent(toRemoved(document), ancestors, clock.now(), newId)
-      return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.id, event) }
+      return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.sessionId, event) }
     })
-    const ids = found.map(({ session }) => session.id)
+    const ids = found.map(({ session }) => session.sessionId)
     await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)
     await hiddenSessions.insertMany(hidden, options)
     await requests.deleteMany({ workspace, sessionId: { $in: ids }, reply: null }, options)

@@ -1,7 +1,6 @@
-import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { PermissionRequest, SavedApproval, Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type {
   ActivityQuery,
@@ -73,9 +72,9 @@ export class MongoSessionLists implements SessionLists {
 
   async listActive(workspace: string): Promise<readonly string[]> {
     const live = { workspace, leaseUntil: { $gt: 0 }, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }
-    const options = { projection: { id: 1 }, maxTimeMS: MAX_TIME_MS }
+    const options = { projection: { sessionId: 1 }, maxTimeMS: MAX_TIME_MS }
     const sessions = await this.#parts.collections.sessions.find(live, options).toArray()
-    return sessions.map(({ id }) => id)
+    return sessions.map(({ sessionId }) => sessionId)
   }
 
   sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
-import type { Message } from '#services/session/domain/message.ts'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import {
   type SessionStaging,
   STAGED_MS,
@@ -60,7 +60,7 @@ export class MongoStaging implements SessionStaging {
       if (before !== undefined && seq === before + messages.length) return
       before = seq
       await this.#requireSource(batch, staged)
-      const ids = messages.map(({ id }) => id)
+      const ids = messages.map(({ messageId }) => messageId)
       const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
       if (taken !== undefined) throw messageExists(taken)
       for (const [i, message] of messages.entries()) {

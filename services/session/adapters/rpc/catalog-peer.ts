@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
 import { Agent_Mode, type Agent as AgentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type {
   Agent,
   PinnedLocation,
@@ -16,7 +16,6 @@ import type {
 import type { ReadFile, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -89,14 +88,14 @@ export class RpcCatalogPeer implements Catalog {
   async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt) {
     const { delivery, files, agents, skills, ...rest } = prompt
     const names = { agents: [...agents], skills: [...skills] }
-    const sent = { ...rest, names, files: [...files], queued: delivery === 'queue' }
+    const sent = { ...rest, names, files: [...files], queued: delivery === Delivery.QUEUE }
     const request = { directory, sessionId, prompt: sent }
     const answer = await unary(call, (options) => this.#client.editPrompt(request, options))
     const { text, files: edited, names: named = names, metadata, queued } = given(answer.prompt)
     const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))
     const { agents: newAgents, skills: newSkills } = named
     const words = { text, files: kept, agents: newAgents, skills: newSkills, metadata }
-    const wanted = queued ? ('queue' as const) : ('steer' as const)
+    const wanted = queued ? Delivery.QUEUE : Delivery.STEER
     return { prompt: { ...words, delivery: wanted }, changedBy: answer.changedBy }
   }
 
@@ -141,9 +140,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
     system,
     model,
     steps,
-    permissions: permissions.map(({ action, resource, effect }) => {
-      return { action, resource, effect: effects.fromProto(effect) ?? 'ask' }
-    }),
+    permissions,
     requestHeaders,
     requestBody,
     requestTimeouts: toTimeouts(requestSettings),

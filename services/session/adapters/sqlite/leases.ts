@@ -22,12 +22,12 @@ export function claimLease(
   const oldest = file.statement(OLDEST).get(now, JSON.stringify(except))
   if (oldest === undefined) return undefined
   const sql = `UPDATE sessions SET fence = fence + 1, acquisitions = acquisitions + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
-    WHERE number = ? RETURNING workspace, id, fence, acquisitions, running`
+    WHERE number = ? RETURNING workspace, sessionId, fence, acquisitions, running`
   const until = now + durationMs
   const row = file.statement(sql).get(owner, until, until, oldest.number as number) as Record<string, SQLOutputValue>
   return {
     workspace: row.workspace as string,
-    sessionId: row.id as string,
+    sessionId: row.sessionId as string,
     fence: row.fence as number,
     unfinished: row.running === 1,
     acquisitions: row.acquisitions as number,
@@ -43,7 +43,7 @@ export function renewLease(
   durationMs: number,
 ): LeaseState | undefined {
   const sql = `UPDATE sessions SET leaseUntil = ?, claimableAt = CASE WHEN claimableAt > 0 THEN ? END
-    WHERE workspace = ? AND id = ? AND fence = ? AND leaseUntil > ? RETURNING interruptRequested`
+    WHERE workspace = ? AND sessionId = ? AND fence = ? AND leaseUntil > ? RETURNING interruptRequested`
   const until = now + durationMs
   const row = file.statement(sql).get(until, until, workspace, sessionId, fence, now)
   return row && { interruptRequested: row.interruptRequested === 1 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Session } from '#services/session/domain/session.ts'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { columnList, selectAll } from '#shared/stores/sqlite-table.ts'
@@ -32,8 +33,8 @@ export async function* listSessions(
     const began = performance.now()
     const last = lastOf(file, plan, query, between(query, after, undefined), size)
     for (const record of select(file, plan, query, between(query, after, last), query.limit - found.size)) {
-      found.delete(record.id)
-      found.set(record.id, record)
+      found.delete(record.sessionId)
+      found.set(record.sessionId, record)
     }
     if (last === undefined || found.size === query.limit) break
     after = last
@@ -54,7 +55,7 @@ function lastOf(
   range: Condition | undefined,
   size: number,
 ): Place | undefined {
-  const { sql, values } = ordered('timeUpdated, id', { sources, rest: undefined }, query, range)
+  const { sql, values } = ordered('updateTime, sessionId', { sources, rest: undefined }, query, range)
   return file.statement(`${sql} LIMIT 1 OFFSET ?`).get(...values, size - 1) as Place | undefined
 }
 
@@ -74,8 +75,8 @@ function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range:
     const condition = all([where, range, plan.rest])
     return { ...condition, sql: `SELECT ${columns} FROM sessions INDEXED BY ${index} WHERE ${condition.sql}` }
   })
-  const direction = query.order === 'ascending' ? 'ASC' : 'DESC'
+  const direction = query.order === Order.ASCENDING ? 'ASC' : 'DESC'
   const sql = parts.map((part) => part.sql).join(' UNION ALL ')
-  const order = `ORDER BY timeUpdated ${direction}, id ${direction}`
+  const order = `ORDER BY updateTime ${direction}, sessionId ${direction}`
   return { sql: `${sql} ${order}`, values: parts.flatMap(({ values }) => values) }
 }

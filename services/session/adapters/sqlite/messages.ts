@@ -22,7 +22,7 @@ export function readMessage(
   id: string,
 ): MessageRecord | undefined {
   const where = `FROM messages WHERE workspace = ? AND id = ?
-    AND session = (SELECT number FROM sessions WHERE workspace = ? AND id = ?)`
+    AND session = (SELECT number FROM sessions WHERE workspace = ? AND sessionId = ?)`
   return selectOne(file, messages.columns, where, workspace, id, workspace, sessionId)
 }
 
@@ -37,7 +37,9 @@ export function listMessages(
   sessionId: string,
   query: MessageQuery,
 ): MessagePage | undefined {
-  const found = file.statement('SELECT number FROM sessions WHERE workspace = ? AND id = ?').get(workspace, sessionId)
+  const found = file
+    .statement('SELECT number FROM sessions WHERE workspace = ? AND sessionId = ?')
+    .get(workspace, sessionId)
   if (found === undefined) return undefined
   const number = found.number as number
   const forward = readsForward(query)

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { selectAll } from '#shared/stores/sqlite-table.ts'
 import { MOST_APPROVALS } from '../common/session-lists.ts'
-import { approvals, requests, toApproval, toRequests } from '../tables/permissions.ts'
+import { approvals, requests, toApproval, toRequests, toRule } from '../tables/permissions.ts'
 
 /** See SessionLists. */
 export function sessionOfRequest(file: SqliteFile, workspace: string, id: string, now: number): string | undefined {
@@ -50,8 +50,8 @@ export async function* waitingRequests(
 
 /** Approvals saved for a project, as rules. */
 export function savedApprovals(file: SqliteFile, workspace: string, projectId: string): PermissionRule[] {
-  const sql = `SELECT action, pattern AS resource, 'allow' AS effect FROM approvals WHERE workspace = ? AND projectId = ?`
-  return file.statement(sql).all(workspace, projectId) as unknown as PermissionRule[]
+  const saved = 'FROM approvals WHERE workspace = ? AND projectId = ?'
+  return selectAll(file, approvals.columns, saved, workspace, projectId).map(toRule)
 }
 
 export function listApprovals(file: SqliteFile, workspace: string, projectId: string | undefined): SavedApproval[] {

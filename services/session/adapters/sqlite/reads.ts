@@ -1,11 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, type PermissionRequest, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
-  type Delivery,
   type KnownItem,
   MOST_INBOX_ITEMS,
   type TakenId,
@@ -14,7 +13,6 @@ import {
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
@@ -27,7 +25,7 @@ import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toReques
 import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
 import { readStored } from './messages.ts'
 
-const OF_SESSION = 'FROM sessions WHERE workspace = ? AND id = ?'
+const OF_SESSION = 'FROM sessions WHERE workspace = ? AND sessionId = ?'
 const numberedState = { number: integer(), ...stateColumns }
 
 /** The state of a session and its number, or undefined when there is none. */
@@ -94,21 +92,25 @@ export class SqliteReads implements SessionReads {
   }
 
   inbox(afterSeq: number, limit: number): WaitingInput[] {
-    return inOrder(this.#waiting('steer', afterSeq, limit), this.#waiting('queue', afterSeq, limit), limit)
+    return inOrder(
+      this.#waiting(Delivery.STEER, afterSeq, limit),
+      this.#waiting(Delivery.QUEUE, afterSeq, limit),
+      limit,
+    )
   }
 
   waiting(): WaitingInputs {
     const first = new FirstSteers()
-    const steers = `FROM inbox WHERE session = ? AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
+    const steers = `FROM inbox WHERE session = ? AND state = 'waiting' AND delivery = ${Delivery.STEER} ORDER BY seq LIMIT ?`
     for (const record of selectEach(this.#file, inbox.columns, steers, this.#session.number, FirstSteers.read)) {
       if (!first.add(record)) break
     }
-    return { steers: first.steers, queued: this.#waiting('queue', 0, 2), more: first.more }
+    return { steers: first.steers, queued: this.#waiting(Delivery.QUEUE, 0, 2), more: first.more }
   }
 
   stepReads(afterSeq: number): StepReads {
     return {
-      session: readSession(this.#file, this.#workspace, this.#session.state.id) as Session,
+      session: readSession(this.#file, this.#workspace, this.#session.state.sessionId) as Session,
       waiting: this.waiting(),
       transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
@@ -126,7 +128,7 @@ export class SqliteReads implements SessionReads {
     const sql = 'SELECT id FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL ORDER BY seq'
     return this.#file
       .statement(sql)
-      .all(this.#workspace, this.#session.state.id)
+      .all(this.#workspace, this.#session.state.sessionId)
       .map(({ id }) => id as string)
   }
 
@@ -180,6 +182,6 @@ export class SqliteReads implements SessionReads {
 
   #requests(where: string, ...values: SQLInputValue[]): RequestRecord[] {
     const own = `FROM requests WHERE workspace = ? AND sessionId = ? AND ${where}`
-    return selectAll(this.#file, requests.columns, own, this.#workspace, this.#session.state.id, ...values)
+    return selectAll(this.#file, requests.columns, own, this.#workspace, this.#session.state.sessionId, ...values)
   }
 }

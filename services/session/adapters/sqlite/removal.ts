@@ -35,7 +35,7 @@ export class SqliteRemoval implements SessionRemoval {
       if (ancestors === undefined) return []
       const found = allBelow(file, workspace, sessionId, ancestors)
       if (found.length === 0) hidden.endBelow(Number(key))
-      return found.map(({ session, ancestors }) => this.#remove(workspace, session.id, ancestors, false))
+      return found.map(({ session, ancestors }) => this.#remove(workspace, session.sessionId, ancestors, false))
     })
     this.#announce(workspace, removed)
     return removed
@@ -98,18 +98,18 @@ function allBelow(
 }
 
 interface Child {
-  readonly id: string
+  readonly sessionId: string
 }
 
 function childrenOf(file: SqliteFile, workspace: string, id: string, limit: number): Child[] {
-  const sql = 'SELECT id FROM sessions WHERE workspace = ? AND parentId = ? LIMIT ?'
+  const sql = 'SELECT sessionId FROM sessions WHERE workspace = ? AND parentId = ? LIMIT ?'
   return file.statement(sql).all(workspace, id, limit) as unknown as Child[]
 }
 
 /** The ancestors of a session, nearest first. */
 function ancestorsOf(file: SqliteFile, workspace: string, sessionId: string): string[] {
   const ancestors: string[] = []
-  const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND id = ?'
+  const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND sessionId = ?'
   const parentOf = (id: string) => file.statement(sql).get(workspace, id)?.parentId as string | null | undefined
   for (let id = parentOf(sessionId); id != null; id = parentOf(id)) ancestors.push(id)
   return ancestors

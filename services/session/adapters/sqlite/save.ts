@@ -50,7 +50,7 @@ export function saveNewSession(
   record: SessionRecord,
   revision: Revision,
 ): void {
-  const { workspace, id } = record
+  const { workspace, sessionId: id } = record
   insertSession(file, [{ ...record, number }])
   saveWrites(file, log, { workspace, id, number }, revision.writes)
 }
@@ -84,7 +84,7 @@ function save(file: SqliteFile, session: NumberedKey, write: Exclude<Write, { ty
       saveMessage(file, number, messageRecords(workspace, sessionId, write))
       break
     case 'update':
-      if (write.own) updateRows(file, messages, messageUpdate(write.message), NAMED, workspace, write.message.id)
+      if (write.own) updateRows(file, messages, messageUpdate(write.message), NAMED, workspace, write.message.messageId)
       saveParts(file, partRecords(workspace, write))
       break
     case 'count':

@@ -1,7 +1,6 @@
-import type { PermissionRequest, SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import type { PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { PermissionRequest, SavedApproval, Session } from '#gen/portico/session/v1/session_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type {
   ActivityQuery,
@@ -37,7 +36,7 @@ export class SqliteSessionLists implements SessionLists {
   }
 
   async parentOf(workspace: string, sessionId: string): Promise<string | undefined> {
-    const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND id = ?'
+    const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND sessionId = ?'
     return (this.#parts.file.statement(sql).get(workspace, sessionId)?.parentId ?? undefined) as string | undefined
   }
 
@@ -61,9 +60,9 @@ export class SqliteSessionLists implements SessionLists {
 
   async listActive(workspace: string): Promise<readonly string[]> {
     const { file, clock } = this.#parts
-    const sql = 'SELECT id FROM sessions WHERE workspace = ? AND leaseUntil > 0 AND leaseUntil > ?'
+    const sql = 'SELECT sessionId FROM sessions WHERE workspace = ? AND leaseUntil > 0 AND leaseUntil > ?'
     const live = file.statement(sql).all(workspace, clock.now())
-    return live.map(({ id }) => id as string)
+    return live.map(({ sessionId }) => sessionId as string)
   }
 
   async sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery } from '#services/session/ports/session-lists.ts'
 
 /** A condition of SQL and its values. */
@@ -7,7 +8,7 @@ export interface Condition {
   readonly values: readonly SQLInputValue[]
 }
 
-/** Entries of one index, in the order of (timeUpdated, id). */
+/** Entries of one index, in the order of (updateTime, sessionId). */
 interface Source {
   readonly index: string
   readonly where: Condition
@@ -83,13 +84,13 @@ export function between(
   after: Place | undefined,
   to: Place | undefined,
 ): Condition | undefined {
-  const [beyond, within] = order === 'ascending' ? ['>', '<='] : ['<', '>=']
+  const [beyond, within] = order === Order.ASCENDING ? ['>', '<='] : ['<', '>=']
   const conditions: Condition[] = []
   if (after !== undefined) conditions.push(placed(beyond, after))
   if (to !== undefined) conditions.push(placed(within, to))
   // A second bound on the same side would only keep the index from being entered at the first one.
-  const bounded = (order === 'ascending' ? to : after) !== undefined
-  if (until !== undefined && !bounded) conditions.push({ sql: 'timeUpdated <= ?', values: [until] })
+  const bounded = (order === Order.ASCENDING ? to : after) !== undefined
+  if (until !== undefined && !bounded) conditions.push({ sql: 'updateTime <= ?', values: [until] })
   return conditions.length === 0 ? undefined : all(conditions)
 }
 
@@ -99,8 +100,8 @@ export function all(conditions: readonly (Condition | undefined)[]): Condition {
   return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.flatMap(({ values }) => values) }
 }
 
-function placed(sign: string | undefined, { timeUpdated, id }: Place): Condition {
-  return { sql: `(timeUpdated, id) ${sign} (?, ?)`, values: [timeUpdated, id] }
+function placed(sign: string | undefined, { updateTime, sessionId }: Place): Condition {
+  return { sql: `(updateTime, sessionId) ${sign} (?, ?)`, values: [updateTime, sessionId] }
 }
 
 function literally(sql: string): Condition {

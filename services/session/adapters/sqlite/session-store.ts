@@ -1,6 +1,6 @@
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import { Revision } from '#services/session/domain/revision.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from '#services/session/ports/lease.ts'
 import type { SessionLists } from '#services/session/ports/session-lists.ts'

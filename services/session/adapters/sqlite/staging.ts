@@ -1,6 +1,6 @@
-import type { Message } from '#services/session/domain/message.ts'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import {
   type SessionStaging,
   STAGED_MS,
@@ -51,7 +51,7 @@ export class SqliteStaging implements SessionStaging {
         if (String(found?.number) !== source.incarnation) throw sessionNotFound(source.sessionId)
       }
       for (const [i, message] of messages.entries()) {
-        if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
+        if (claimId(file, hidden, workspace, message.messageId) !== undefined) throw messageExists(message.messageId)
         const { message: record, parts } = records[i] as MessageRecords
         saveMessage(file, number, { message: { ...record, seq: seq + 1 + i }, parts })
         const activity = activityOfStaged(kind, message)

@@ -1,6 +1,6 @@
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Message } from '#services/session/domain/message.ts'
 import { type Activity, activityOf, type CountedCall } from '#services/session/domain/stats/activity.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { StagedKind } from '#services/session/ports/session-staging.ts'

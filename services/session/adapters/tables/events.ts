@@ -1,9 +1,10 @@
 import type { AssistantPart } from '#gen/portico/session/v1/message_pb.js'
+import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import { saidIn } from '#services/session/domain/generation/draft-part.ts'
-import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { fromStoredJson, toStoredJson } from '#shared/stores/message-json.ts'
 import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 import { parsePayload } from './inbox.ts'
 import { parsePart } from './messages.ts'
@@ -71,33 +72,21 @@ export interface StoredEvent {
 
 type EventWrite = Extract<Write, { type: 'event' }>
 
-/**
- * The record of an event, without what its other fields say, without the initial values of a new session, and without
- * what the record of a part or an inbox item contains: for most sessions, it is a third as long.
- */
+/** The record of an event, without what the record of a part or an inbox item contains. */
 export function eventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
   const { id, seq, directory, timeCreated } = write
   return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(write)) }
 }
 
-function stored({ data, part, directory, timeCreated }: EventWrite): object {
+function stored({ data, part, timeCreated }: EventWrite): object {
   switch (data.type) {
     case 'step-ended':
     case 'usage-recorded':
       return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
     case 'step-failed':
       return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
-    case 'session-created': {
-      const { id: _, location, costNanos, tokens, ...session } = data.session
-      const own = {
-        location: { ...location, directory: unless(directory, location.directory) },
-        costNanos: unless('0', costNanos.toString()),
-        tokens: unless(NO_TOKENS, tokens),
-        timeCreated: unless(timeCreated, session.timeCreated),
-        timeUpdated: unless(timeCreated, session.timeUpdated),
-      }
-      return { ...data, session: { ...session, ...own } }
-    }
+    case 'session-created':
+      return { ...data, session: toStoredJson(SessionSchema, data.session) }
     case 'inbox-enqueued': {
       const { type, id, delivery } = data.item
       return { type: data.type, item: { type, id, delivery, timeCreated: unless(timeCreated, data.item.timeCreated) } }
@@ -131,7 +120,7 @@ export function parseEvent(record: EventRecord): StoredEvent {
   for (const name of ['usage', 'sessionUsage']) {
     if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
   }
-  if (data.type === 'session-created') lengthen(data.session, record)
+  if (data.type === 'session-created') data.session = fromStoredJson(SessionSchema, data.session)
   if (data.type === 'inbox-enqueued') {
     const { sessionId, timeCreated } = record
     data.item = { sessionId, timeCreated, ...data.item }
@@ -140,16 +129,6 @@ export function parseEvent(record: EventRecord): StoredEvent {
   if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
   if (source === undefined) return { data, source }
   return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-function lengthen(session: any, { sessionId, directory, timeCreated }: EventRecord): void {
-  session.id ??= sessionId
-  session.location.directory ??= directory
-  session.costNanos = BigInt(session.costNanos ?? 0)
-  session.tokens ??= NO_TOKENS
-  session.timeCreated ??= timeCreated
-  session.timeUpdated ??= timeCreated
 }
 
 /** After so many characters, a page of a session's log ends, however few events that are. */

@@ -1,5 +1,5 @@
-import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import { type Delivery, PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Admitter, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, json, message, optional, type RowOf, text } from '#shared/stores/table.ts'
 
@@ -14,7 +14,7 @@ export const inbox = defineTable({
     seq: integer(),
     kind: text<InboxItem['type']>(),
     state: text<KnownItem['state']>(),
-    delivery: text<Delivery>(),
+    delivery: integer<Delivery>(),
     digest: text(),
     admitter: json<Admitter>(),
     timeCreated: integer(),

@@ -1,10 +1,12 @@
-import { type AssistantPart, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
-import { moneyAsText } from '#services/session/domain/message/size.ts'
-import { type AssistantMessage, isSettled, type Message, type StoredMessage } from '#services/session/domain/message.ts'
+import {
+  type AssistantPart,
+  AssistantPartSchema,
+  type Message,
+  MessageSchema,
+} from '#gen/portico/session/v1/message_pb.js'
+import { isOf, isSettled, type Kind, type StoredMessage, withChanges } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { fromStoredJson, toStoredJson } from '#shared/stores/message-json.ts'
-import { defineTable, integer, long, message, type RowOf, text } from '#shared/stores/table.ts'
+import { defineTable, integer, long, message as messageColumn, type RowOf, text } from '#shared/stores/table.ts'
 
 /** A message; the parts of a step have records of their own. */
 export const messages = defineTable({
@@ -14,14 +16,14 @@ export const messages = defineTable({
     id: text(),
     sessionId: text(),
     seq: integer(),
-    type: text<Message['type']>(),
+    type: text<Kind>(),
     /** 1 for a step that is not completed, and for a running compaction. */
     unfinished: integer<0 | 1>(),
     /** Of a step, the attempt that its current parts belong to; 0 for other messages. */
     attempt: integer(),
     timeCreated: integer(),
-    /** JSON. Money is a decimal string, since JSON has no int64. */
-    data: long(text()),
+    /** Without the parts of a step. */
+    data: long(messageColumn(MessageSchema)),
   },
   // A write costs as much as the pages that it changes. An index that begins with the session adds one for each session
   // of the transaction, fewer if its keys are small: so messages are indexed by the session's number.
@@ -55,8 +57,7 @@ export const parts = defineTable({
     message: text(),
     attempt: integer(),
     ordinal: integer(),
-    /** JSON. */
-    data: long(text()),
+    data: long(messageColumn(AssistantPartSchema)),
   },
   sqlite: { primaryKey: ['workspace', 'message', 'attempt', 'ordinal'] },
   mongo: {
@@ -73,61 +74,49 @@ export function messageRecord(
   sessionId: string,
   { seq, message }: Extract<Write, { type: 'insert' }>,
 ): MessageRecord {
-  const { id, type, timeCreated } = message
-  return { workspace, id, sessionId, seq, type, timeCreated, ...messageUpdate(message) }
+  const { messageId: id, createTime: timeCreated, kind } = message
+  return { workspace, id, sessionId, seq, type: kind.case as Kind, timeCreated, ...messageUpdate(message) }
 }
 
 /** The fields that change when a message is written again. */
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
-  if (message.type !== 'assistant') {
-    const unfinished = message.type === 'compaction' && !isSettled(message) ? 1 : 0
-    const json = message.type === 'user' ? { ...message, prompt: toStoredJson(PromptSchema, message.prompt) } : message
-    return { data: JSON.stringify(moneyAsText(json)), unfinished, attempt: 0 }
+  const { data } = messages.columns
+  const isStep = isOf(message, 'assistant')
+  return {
+    data: data.encode(isStep ? withChanges(message, { parts: [] }) : message),
+    unfinished: (isStep || isOf(message, 'compaction')) && !isSettled(message) ? 1 : 0,
+    attempt: isStep ? message.kind.value.attempt : 0,
   }
-  const { parts: _, attempt, ...rest } = message
-  const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
-  return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
 }
-
-const partData = message(AssistantPartSchema)
 
 /** The records of the parts that a write changes. */
 export function partRecords(workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): PartRecord[] {
-  const { message } = write
-  if (message.type !== 'assistant') return []
-  const changed = write.type === 'insert' ? message.parts.keys() : write.changed
+  const { messageId, kind } = write.message
+  if (kind.case !== 'assistant') return []
+  const { attempt, parts: all } = kind.value
+  const changed = write.type === 'insert' ? all.keys() : write.changed
   return [...changed].map((ordinal) => {
-    const { id, attempt, parts } = message
-    return {
-      workspace,
-      message: id,
-      attempt,
-      ordinal,
-      data: partData.encode(parts[ordinal] as AssistantPart),
-    }
+    const data = parts.columns.data.encode(all[ordinal] as AssistantPart)
+    return { workspace, message: messageId, attempt, ordinal, data }
   })
 }
 
 /** The part in a record. */
 export function parsePart(data: string): AssistantPart {
-  return partData.decode(data)
+  return parts.columns.data.decode(data)
 }
 
 /**
  * A message with its parts, which are in order; those of other attempts are left out. Throws if what was stored is no
- * message of that type.
+ * message of that kind.
  */
 export function toStoredMessage(record: MessageRecord, parts: readonly PartRecord[]): StoredMessage {
   const { seq, type, data, attempt } = record
-  const message = JSON.parse(data)
-  if (message?.type !== type || typeof message.id !== 'string') {
-    throw new SyntaxError(`What is stored as the message ${record.id} is none of the type "${type}"`)
+  const message = messages.columns.data.decode(data)
+  if (!isOf(message, type) || message.messageId === '') {
+    throw new SyntaxError(`What is stored as the message ${record.id} is none of the kind "${type}"`)
   }
-  if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
-  if (type === 'user') message.prompt = fromStoredJson(PromptSchema, message.prompt)
-  if (type !== 'assistant') return { seq, message: message as Message }
+  if (!isOf(message, 'assistant')) return { seq, message }
   const current = parts.filter((part) => part.attempt === attempt)
-  message.parts = current.map((part) => parsePart(part.data))
-  message.attempt = attempt
-  return { seq, message: message as AssistantMessage }
+  return { seq, message: withChanges(message, { parts: current.map((part) => parsePart(part.data)) }) }
 }

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
+import { type PermissionRule, PermissionRule_Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
+  type PermissionReply,
   type PermissionRequest,
   PermissionRequestSchema,
   type SavedApproval,
   SavedApprovalSchema,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { KnownRequest, PermissionReply } from '#services/session/domain/permission/permission.ts'
+import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, message, optional, type RowOf, text } from '#shared/stores/table.ts'
 
@@ -20,7 +22,7 @@ export const requests = defineTable({
     id: text(),
     sessionId: text(),
     seq: integer(),
-    reply: optional(text<PermissionReply>()),
+    reply: optional(integer<PermissionReply>()),
     message: text(),
     timeCreated: integer(),
     timeExpires: integer(),
@@ -43,7 +45,7 @@ export const requests = defineTable({
       {
         name: 'requestsAnswered',
         key: { workspace: 1, sessionId: 1, seq: 1 },
-        ...only({ reply: { $type: 'string' } }),
+        ...only({ reply: { $gt: 0 } }),
       },
     ],
   },
@@ -97,6 +99,11 @@ export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>
 
 export function toApproval({ id: approvalId, projectId, action, pattern }: ApprovalRecord): SavedApproval {
   return create(SavedApprovalSchema, { approvalId, projectId, action, pattern })
+}
+
+/** An approval as a rule. */
+export function toRule({ action, pattern }: Pick<ApprovalRecord, 'action' | 'pattern'>): PermissionRule {
+  return create(PermissionRuleSchema, { action, resource: pattern, effect: PermissionRule_Effect.ALLOW })
 }
 
 /**

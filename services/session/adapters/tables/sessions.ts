@@ -1,10 +1,15 @@
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { ForkOriginSchema, SessionLocationSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  ForkOriginSchema,
+  type Outcome,
+  PermissionRulesetSchema,
+  type Session,
+  SessionSchema,
+  TokenUsageSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { LeftTools, RemovedState } from '#services/session/domain/lifetime/removal.ts'
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Outcome, Session } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import type { UnreadableSession } from '#services/session/ports/session-lists.ts'
@@ -27,7 +32,7 @@ import {
 import { foldCase } from '../common/fold-case.ts'
 
 const shared = {
-  id: text(),
+  sessionId: text(),
   directory: text(),
   projectId: text(),
   subpath: text(),
@@ -35,10 +40,10 @@ const shared = {
   model: optional(message(ModelRefSchema)),
   costNanos: decimal(),
   tokens: message(TokenUsageSchema),
-  outcome: optional(text<Outcome>()),
-  timeUpdated: integer(),
-  timeIdle: optional(integer()),
-  timeViewed: optional(integer()),
+  outcome: optional(integer<Outcome>()),
+  updateTime: integer(),
+  idleTime: optional(integer()),
+  viewTime: optional(integer()),
 }
 
 /** The columns of a `SessionState`. */
@@ -62,10 +67,10 @@ export const sessionColumns = {
   ...shared,
   parentId: optional(text()),
   title: optional(text()),
-  timeCreated: integer(),
-  timeArchived: optional(integer()),
+  createTime: integer(),
+  archiveTime: optional(integer()),
   fork: optional(message(ForkOriginSchema)),
-  permissions: optional(json<readonly PermissionRule[]>()),
+  permissions: optional(message(PermissionRulesetSchema)),
   metadata: optional(json<JsonObject>()),
 }
 
@@ -89,15 +94,15 @@ export const sessions = defineTable({
   sqlite: {
     columns: { number: integer() },
     primaryKey: ['number'],
-    constraints: ['UNIQUE (workspace, id)'],
+    constraints: ['UNIQUE (workspace, sessionId)'],
     indexes: {
-      sessionsRoots: '(workspace, timeUpdated, id) WHERE parentId IS NULL',
-      sessionsChildren: '(workspace, timeUpdated, id) WHERE parentId IS NOT NULL',
-      sessionsByParent: '(workspace, parentId, timeUpdated, id) WHERE parentId IS NOT NULL',
-      sessionsByDirectory: '(workspace, directory, timeUpdated, id)',
-      sessionsAtProjectRoot: "(workspace, projectId, timeUpdated, id) WHERE subpath = ''",
-      sessionsBelowProjectRoot: "(workspace, projectId, timeUpdated, id) WHERE subpath <> ''",
-      sessionsBySubpath: "(workspace, projectId, subpath, timeUpdated, id) WHERE subpath <> ''",
+      sessionsRoots: '(workspace, updateTime, sessionId) WHERE parentId IS NULL',
+      sessionsChildren: '(workspace, updateTime, sessionId) WHERE parentId IS NOT NULL',
+      sessionsByParent: '(workspace, parentId, updateTime, sessionId) WHERE parentId IS NOT NULL',
+      sessionsByDirectory: '(workspace, directory, updateTime, sessionId)',
+      sessionsAtProjectRoot: "(workspace, projectId, updateTime, sessionId) WHERE subpath = ''",
+      sessionsBelowProjectRoot: "(workspace, projectId, updateTime, sessionId) WHERE subpath <> ''",
+      sessionsBySubpath: "(workspace, projectId, subpath, updateTime, sessionId) WHERE subpath <> ''",
       sessionsClaimable: '(claimableAt) WHERE claimableAt IS NOT NULL',
       sessionsLeased: '(workspace, leaseUntil) WHERE leaseUntil > 0',
     },
@@ -112,11 +117,11 @@ export const sessions = defineTable({
       notice: optional(text()),
     },
     indexes: [
-      { name: 'sessionsByTime', key: { workspace: 1, timeUpdated: 1, id: 1 } },
-      { name: 'sessionsByParent', key: { workspace: 1, parentId: 1, timeUpdated: 1, id: 1 } },
-      { name: 'sessionsByProject', key: { workspace: 1, projectId: 1, timeUpdated: 1, id: 1 } },
-      { name: 'sessionsBySubpath', key: { workspace: 1, projectId: 1, subpath: 1, timeUpdated: 1, id: 1 } },
-      { name: 'sessionsByDirectory', key: { workspace: 1, directory: 1, timeUpdated: 1, id: 1 } },
+      { name: 'sessionsByTime', key: { workspace: 1, updateTime: 1, sessionId: 1 } },
+      { name: 'sessionsByParent', key: { workspace: 1, parentId: 1, updateTime: 1, sessionId: 1 } },
+      { name: 'sessionsByProject', key: { workspace: 1, projectId: 1, updateTime: 1, sessionId: 1 } },
+      { name: 'sessionsBySubpath', key: { workspace: 1, projectId: 1, subpath: 1, updateTime: 1, sessionId: 1 } },
+      { name: 'sessionsByDirectory', key: { workspace: 1, directory: 1, updateTime: 1, sessionId: 1 } },
       { name: 'sessionsClaimable', key: { claimableAt: 1 }, ...only({ claimableAt: { $gt: 0 } }) },
       { name: 'sessionsLeased', key: { workspace: 1, leaseUntil: 1 }, ...only({ leaseUntil: { $gt: 0 } }) },
     ],
@@ -162,9 +167,8 @@ export const hiddenSessions = defineTable({
 
 /** The complete record of a new session, in the state after its creation. */
 export function newSessionRecord(workspace: string, session: Session, state: SessionState): SessionRecord {
-  const { location: _, fork, timeArchived, ...own } = session
-  const others = { workspace, fork, timeArchived, titleSearch: searchOf(session.title), leaseOwner: undefined }
-  return toRow(sessions.columns, { ...own, ...state, ...others })
+  const others = { workspace, titleSearch: searchOf(session.title), leaseOwner: undefined }
+  return toRow(sessions.columns, { ...session, ...state, ...others })
 }
 
 /** Changed members of a state, as they are stored. */
@@ -187,8 +191,7 @@ export function toState(record: StateRecord): SessionState {
 }
 
 export function toSession(record: PublicRecord): Session {
-  const { directory, projectId, subpath, ...session } = fromRow(sessionColumns, record)
-  return { ...session, location: create(SessionLocationSchema, { directory, projectId, subpath }) }
+  return create(SessionSchema, fromRow(sessionColumns, record))
 }
 
 /** A session of a list. */
@@ -196,7 +199,8 @@ export function toListed(record: PublicRecord): Session | UnreadableSession {
   try {
     return toSession(record)
   } catch (unreadable) {
-    return { id: record.id, timeUpdated: record.timeUpdated, unreadable }
+    const { sessionId, updateTime } = record
+    return { sessionId, updateTime, unreadable }
   }
 }
 

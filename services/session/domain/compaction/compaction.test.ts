@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Compaction_Status, type Message, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { stepPart } from '#test/support/step-part.ts'
 import { textResult } from '../generation/call-outcome.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
-import type { AssistantMessage, Message } from '../message.ts'
+import { type ContentOf, type MessageOf, messageOf, withChanges } from '../message.ts'
 import { structuredError } from '../structured-error.ts'
 import { newestHalf, recentOf } from './recent.ts'
 import { hasGoneOn, isFull, tokensOf } from './request-size.ts'
@@ -16,31 +16,27 @@ import { notKept, toSummarize } from './to-summarize.ts'
 import { beginningOf, bytesIn } from './turn-text.ts'
 
 const model = create(ModelRefSchema, { providerId: 'test', modelId: 'm' })
-const head = { id: 'msg_x', timeCreated: 0 }
+const head = { messageId: 'msg_x', createTime: 0 }
 
 function user(text: string): Message {
-  return { ...head, type: 'user', prompt: create(PromptSchema, { text }) }
+  return messageOf(head, 'user', { text })
 }
 
-function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
-  return {
-    ...{ ...head, type: 'assistant', agent: 'build', model, parts: [stepPart('text', { text })], attempt: 1 },
-    ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
-    ...{ timeStreamed: 1, timeCompleted: 2 },
-    ...changes,
-  }
+function step(text: string, changes: Partial<ContentOf<'assistant'>> = {}): MessageOf<'assistant'> {
+  const ended = { finish: 'stop', costNanos: 0n, streamTime: 1, completeTime: 2 }
+  const begun = messageOf(head, 'assistant', { agent: 'build', model, parts: [stepPart('text', { text })], attempt: 1 })
+  return withChanges(begun, { ...ended, ...changes })
 }
 
-function called(result: string): AssistantMessage {
+function called(result: string): MessageOf<'assistant'> {
   const call = { callId: 'c', name: 'look', state: State.COMPLETED, rawInput: '{}', input: {} }
   return step('', { parts: [stepPart('tool', { ...call, content: [textResult(result)] })] })
 }
 
-const summary = (text: string, recent = ''): Message => ({
-  ...{ ...head, type: 'compaction', status: 'completed', manual: false, summary: text, recent },
-})
-const switched: Message = { ...head, type: 'model-switched', model, previous: undefined }
-const overflowed = step('', { error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], timeStreamed: undefined })
+const summary = (text: string, recent = '') =>
+  messageOf(head, 'compaction', { status: Compaction_Status.COMPLETED, summary: text, recent })
+const switched = messageOf(head, 'modelSwitched', { model })
+const overflowed = step('', { error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], streamTime: undefined })
 const UNKNOWN = { bytes: Infinity, contextLength: undefined }
 
 test('what stays fits a quarter of the context, by the bytes of dense text too, and 24,000 bytes', () => {
@@ -84,15 +80,15 @@ test('what does not stay is summarized, and where room is short the first input 
   assert.match(short, /^user: Task\n\n\(1 older turn is left out\.\)\n\nassistant: Two /)
   assert.equal(notKept(turns.slice(0, 1), 'user: Task').length, 1, 'all of it, where all of it stays')
   assert.match(
-    toSummarize({ ...covered, summary: summary('S', 'user: R') as never }, 260),
+    toSummarize({ ...covered, summary: summary('S', 'user: R').kind.value }, 260),
     /^summary of .* S\n\nuser: R\n\n/,
   )
 })
 
 test('a compaction covers what is shown, except the open input and steps that came to nothing', () => {
-  const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')]
+  const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')] as const
   assert.deepEqual(coveredBy([old, answer, open, overflowed], true), { summary: undefined, turns: [old, answer] })
-  assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last, turns: [] })
+  assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last.kind.value, turns: [] })
   assert.deepEqual(coveredBy([old, answer, open, last, answer], true).turns, [open, answer])
   assert.deepEqual(coveredBy([], false), { summary: undefined, turns: [] })
 })

@@ -1,8 +1,13 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type Compaction,
+  type Message,
+  Compaction_Status as Status,
+  type StructuredError,
+} from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { withTotals } from '../event.ts'
-import type { CompactionMessage, Message, StoredMessage } from '../message.ts'
+import { type MessageOf, messageOf, withChanges } from '../message.ts'
 import { stepsSinceInput } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import { structuredError } from '../structured-error.ts'
@@ -16,6 +21,12 @@ export interface CompactionStart {
   readonly id: string | undefined
   /** Whether it is the first thing in its run. */
   readonly alone: boolean
+}
+
+/** The message of a compaction and its place in the conversation. */
+interface StoredCompaction {
+  readonly seq: number
+  readonly message: MessageOf<'compaction'>
 }
 
 /** The error type of a failed compaction. */
@@ -43,25 +54,27 @@ export function beginCompaction(
   conversation: readonly Message[],
   room: Room,
   { id, alone }: CompactionStart,
-): StoredMessage & { readonly message: CompactionMessage } {
-  const own = { ...revision.newMessage(), ...(id !== undefined && { id }) }
+): StoredCompaction {
+  const made = revision.newMessage()
+  const head = { ...made, messageId: id ?? made.messageId }
+  const { messageId } = head
   const manual = id !== undefined
-  const before = { stepsBefore: stepsSinceInput(conversation), ...(alone && { alone }) } as const
+  const before = { manual, stepsBefore: stepsSinceInput(conversation), alone }
   const covered = coveredBy(conversation, !manual)
   const goesOn = hasGoneOn(conversation)
-  if (!manual && !goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
+  if (!manual && !goesOn && covered.summary?.recent) return shorten(revision, covered.summary, head, before)
   const problem = manual ? emptiness(conversation, covered) : problemOf(conversation, covered, goesOn)
   if (problem !== undefined) {
     const error = structuredError(manual ? COMPACTION_EMPTY : COMPACTION_FAILED, problem)
-    const message = { ...own, type: 'compaction', status: 'failed', manual, error, ...before } as const
+    const message = messageOf(head, 'compaction', { ...before, status: Status.FAILED, error })
     const seq = revision.insert(message)
-    revision.event({ type: 'compaction-failed', messageId: own.id, manual, error })
+    revision.event({ type: 'compaction-failed', messageId, manual, error })
     return { seq, message }
   }
   const recent = recentOf(covered.turns, room)
-  const message = { ...own, type: 'compaction', status: 'running', manual, summary: '', recent, ...before } as const
+  const message = messageOf(head, 'compaction', { ...before, status: Status.RUNNING, summary: '', recent })
   const seq = revision.insert(message)
-  revision.event({ type: 'compaction-started', messageId: own.id, manual, recent })
+  revision.event({ type: 'compaction-started', messageId, manual, recent })
   revision.touch()
   return { seq, message }
 }
@@ -69,16 +82,17 @@ export function beginCompaction(
 /** The last summary again, with half of the turns that stayed word for word. */
 function shorten(
   revision: Revision,
-  { summary = '', recent: all = '', model }: CompactionMessage,
-  own: Pick<CompactionMessage, 'id' | 'timeCreated' | 'stepsBefore'>,
-): StoredMessage & { readonly message: CompactionMessage } {
+  { summary = '', recent: all = '', model }: Compaction,
+  head: ReturnType<Revision['newMessage']>,
+  before: Pick<Compaction, 'manual' | 'stepsBefore' | 'alone'>,
+): StoredCompaction {
+  const { messageId } = head
+  const { manual } = before
   const recent = newestHalf(all)
-  const manual = false
-  const made = { ...own, type: 'compaction', status: 'completed', manual, summary, recent } as const
-  const message = { ...made, ...(model && { model }) }
+  const message = messageOf(head, 'compaction', { ...before, status: Status.COMPLETED, summary, recent, model })
   const seq = revision.insert(message)
-  revision.event({ type: 'compaction-started', messageId: own.id, manual, recent })
-  revision.event({ type: 'compaction-ended', messageId: own.id, manual, text: summary, recent })
+  revision.event({ type: 'compaction-started', messageId, manual, recent })
+  revision.event({ type: 'compaction-ended', messageId, manual, text: summary, recent })
   revision.touch()
   return { seq, message }
 }
@@ -109,12 +123,14 @@ export interface Summary extends CompactionUsage {
 /** Completes the compaction: from now on, the summary replaces everything before it. */
 export function finishCompaction(
   revision: Revision,
-  { error: _, ...running }: CompactionMessage,
+  running: MessageOf<'compaction'>,
   { text, model, costNanos, tokens }: Summary,
-): CompactionMessage {
-  const message = { ...running, status: 'completed', summary: text, model, costNanos, tokens } as const
+): MessageOf<'compaction'> {
+  const made = { status: Status.COMPLETED, error: undefined, summary: text, model, costNanos, tokens }
+  const message = withChanges(running, made)
   settle(revision, message)
-  const { id: messageId, manual, recent = '' } = message
+  const { messageId } = message
+  const { manual, recent = '' } = message.kind.value
   revision.event({ type: 'compaction-ended', messageId, manual, text, recent })
   return message
 }
@@ -124,26 +140,27 @@ export function finishCompaction(
  */
 export function failCompaction(
   revision: Revision,
-  { summary: _1, recent: _2, ...running }: CompactionMessage,
+  running: MessageOf<'compaction'>,
   error: StructuredError,
   usage?: CompactionUsage,
-): CompactionMessage {
-  const message = { ...running, status: 'failed', error, ...usage } as const
+): MessageOf<'compaction'> {
+  const end = { status: Status.FAILED, summary: undefined, recent: undefined, error, ...usage }
+  const message = withChanges(running, end)
   settle(revision, message)
-  revision.event({ type: 'compaction-failed', messageId: message.id, manual: message.manual, error })
+  revision.event({ type: 'compaction-failed', messageId: message.messageId, manual: message.kind.value.manual, error })
   return message
 }
 
 /** Settles a compaction that a former owner left running. */
-export function abortCompaction(revision: Revision, running: CompactionMessage): void {
+export function abortCompaction(revision: Revision, running: MessageOf<'compaction'>): void {
   failCompaction(revision, running, COMPACTION_ABORTED)
 }
 
-function settle(revision: Revision, message: CompactionMessage): void {
+function settle(revision: Revision, message: MessageOf<'compaction'>): void {
   revision.replace(message)
   revision.count(message)
   revision.touch()
-  const { costNanos, tokens } = message
+  const { costNanos, tokens } = message.kind.value
   if (costNanos === undefined || tokens === undefined) return
   revision.addUsage(costNanos, tokens)
   revision.event(withTotals({ type: 'usage-recorded', purpose: 'compaction', costNanos, tokens }, revision.state))

@@ -1,5 +1,6 @@
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import { BYTES_OF_TOKEN } from '#shared/text-tokens.ts'
-import { isInput, type Message } from '../message.ts'
+import { isInput } from '../message.ts'
 import { beginningOf, bytesIn, turnText } from './turn-text.ts'
 
 /** Most bytes that stay word for word. */

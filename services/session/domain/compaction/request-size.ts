@@ -1,7 +1,8 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AssistantMessage, Message } from '#gen/portico/session/v1/message_pb.js'
 import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
-import { type AssistantMessage, callsOf, isInput, isSummary, type Message } from '../message.ts'
+import { callsOf, isInput, isSummary } from '../message.ts'
 import { coveredBy, shownOf } from './shown.ts'
 import { bytesIn, turnText } from './turn-text.ts'
 
@@ -15,10 +16,10 @@ const MEDIA = 1_500
 export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
   const shown = shownOf(conversation)
   const last = shown.findLastIndex((message) => isMeasured(message, model))
-  const measured = shown[last]
-  if (measured?.type !== 'assistant' || measured.tokens === undefined) return estimate(shown)
-  const { input, output, cacheRead, cacheWrite } = measured.tokens
-  return input + output + cacheRead + cacheWrite + resultTokens(measured) + estimate(shown.slice(last + 1))
+  const measured = shown[last]?.kind
+  if (measured?.case !== 'assistant' || measured.value.tokens === undefined) return estimate(shown)
+  const { input, output, cacheRead, cacheWrite } = measured.value.tokens
+  return input + output + cacheRead + cacheWrite + resultTokens(measured.value) + estimate(shown.slice(last + 1))
 }
 
 /** The model that a conversation is sent to. */
@@ -51,20 +52,21 @@ export function hasGoneOn(conversation: readonly Message[]): boolean {
 /** Whether the conversation did not fit into its model since it was summarized. */
 export function wasTooLong(conversation: readonly Message[]): boolean {
   const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
-  return since.some((message) => message.type === 'assistant' && message.error?.type === CONTEXT_OVERFLOW)
+  return since.some(({ kind }) => kind.case === 'assistant' && kind.value.error?.type === CONTEXT_OVERFLOW)
 }
 
 function goesOn(message: Message): boolean {
-  return isAnswer(message) || isInput(message) || message.type === 'model-switched'
+  return isAnswer(message) || isInput(message) || message.kind.case === 'modelSwitched'
 }
 
-function isAnswer(message: Message): boolean {
-  return message.type === 'assistant' && message.timeCompleted !== undefined && message.error === undefined
+function isAnswer({ kind }: Message): boolean {
+  return kind.case === 'assistant' && kind.value.completeTime !== undefined && kind.value.error === undefined
 }
 
-function isMeasured(message: Message, { providerId, modelId }: ModelRef): boolean {
-  if (message.type !== 'assistant' || message.tokens === undefined) return false
-  return message.model.providerId === providerId && message.model.modelId === modelId
+function isMeasured({ kind }: Message, { providerId, modelId }: ModelRef): boolean {
+  if (kind.case !== 'assistant' || kind.value.tokens === undefined) return false
+  const { model } = kind.value
+  return model?.providerId === providerId && model.modelId === modelId
 }
 
 function estimate(messages: readonly Message[]): number {
@@ -72,8 +74,9 @@ function estimate(messages: readonly Message[]): number {
 }
 
 function tokensIn(message: Message): number {
-  if (message.type === 'compaction') return textTokens(`${message.summary ?? ''}${message.recent ?? ''}`)
-  const media = message.type === 'user' ? message.prompt.files.length * MEDIA : 0
+  const { kind } = message
+  if (kind.case === 'compaction') return textTokens(`${kind.value.summary ?? ''}${kind.value.recent ?? ''}`)
+  const media = kind.case === 'user' ? kind.value.files.length * MEDIA : 0
   return textTokens(turnText(message)?.text ?? '') + media
 }
 

@@ -1,4 +1,6 @@
-import { type CompactionMessage, isInput, isSummary, type Message } from '../message.ts'
+import type { Compaction, Message } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { isInput, isSummary } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import { turnText } from './turn-text.ts'
 
@@ -18,7 +20,7 @@ export function shownOf(conversation: readonly Message[]): readonly Message[] {
 /** The messages that a compaction summarizes. */
 export interface Covered {
   /** The summary of everything before the turns. */
-  readonly summary: CompactionMessage | undefined
+  readonly summary: Compaction | undefined
   readonly turns: readonly Message[]
 }
 
@@ -28,19 +30,23 @@ export interface Covered {
  */
 export function coveredBy(conversation: readonly Message[], goesOn: boolean): Covered {
   const [first, ...others] = shownOf(conversation)
-  const summary = first !== undefined && isSummary(first) ? first : undefined
+  const summary = first !== undefined && isSummary(first) ? first.kind.value : undefined
   const open = openInput(conversation, goesOn)
   const turns = summary === undefined && first !== undefined ? [first, ...others] : others
   return { summary, turns: turns.filter((message) => message !== open && saysAnything(message)) }
 }
 
 function saysAnything(message: Message): boolean {
-  return turnText(message) !== undefined || (message.type === 'assistant' && !cameToNothing(message))
+  return turnText(message) !== undefined || hasResult(message)
+}
+
+function hasResult({ kind }: Message): boolean {
+  return kind.case === 'assistant' && !cameToNothing(kind.value)
 }
 
 // No client requested it.
-function isInRun(message: Message): boolean {
-  return message.type === 'compaction' && !message.manual
+function isInRun({ kind }: Message): boolean {
+  return kind.case === 'compaction' && !kind.value.manual
 }
 
 /**
@@ -52,10 +58,11 @@ export function openInput(conversation: readonly Message[], goesOn: boolean): Me
   for (let at = conversation.length - 1; at >= 0; at--) {
     const message = conversation[at] as Message
     if (isInput(message)) return message
-    if (message.type === 'idle' && ended && message.outcome !== 'interrupted') return undefined
-    if (message.type === 'assistant' && !cameToNothing(message)) return undefined
+    const { kind } = message
+    if (kind.case === 'idle' && ended && kind.value.outcome !== Outcome.INTERRUPTED) return undefined
+    if (hasResult(message)) return undefined
     // A step without a result: the run continues, or another run continued it.
-    if (message.type === 'assistant') ended = false
+    if (kind.case === 'assistant') ended = false
     if (isSummary(message)) ended = true
   }
   return undefined

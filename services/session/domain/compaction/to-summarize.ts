@@ -1,4 +1,5 @@
-import { type CompactionMessage, isInput, type Message } from '../message.ts'
+import type { Compaction, Message } from '#gen/portico/session/v1/message_pb.js'
+import { isInput } from '../message.ts'
 import type { Covered } from './shown.ts'
 import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
@@ -22,7 +23,7 @@ export function notKept(turns: readonly Message[], recent: string): readonly Mes
   return others.length === 0 ? turns : others
 }
 
-function summed({ summary = '', recent = '' }: CompactionMessage): string {
+function summed({ summary = '', recent = '' }: Compaction): string {
   return `summary of what was before: ${summary}\n\n${recent}`
 }
 

@@ -1,6 +1,10 @@
-import { type AssistantTool, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type AssistantMessage,
+  type AssistantTool,
+  type Message,
+  AssistantTool_State as State,
+} from '#gen/portico/session/v1/message_pb.js'
 import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
-import type { AssistantMessage, Message } from '../message.ts'
 
 /** A turn of a conversation as text; a call is in it together with its result. */
 export interface TurnText {
@@ -14,20 +18,20 @@ export interface TurnText {
 const SHORT = 200
 
 /** The text of a message, without thoughts; undefined: it has none that a model is shown. */
-export function turnText(message: Message): TurnText | undefined {
-  switch (message.type) {
+export function turnText({ kind }: Message): TurnText | undefined {
+  switch (kind.case) {
     case 'user':
-      return same('user', promptText(message.prompt))
+      return same('user', promptText(kind.value))
     case 'synthetic':
-      return same('user', message.synthetic.text)
+      return same('user', kind.value.text)
     case 'system':
-      return same('instructions', message.system.text)
+      return same('instructions', kind.value.text)
     case 'skill':
-      return same('skill', message.skill.text)
+      return same('skill', kind.value.text)
     case 'shell':
-      return same('user', `Shell command: ${message.shell.command}\n${message.shell.output?.output ?? ''}`)
+      return same('user', `Shell command: ${kind.value.command}\n${kind.value.output?.output ?? ''}`)
     case 'assistant':
-      return assistantText(message)
+      return assistantText(kind.value)
     default:
       return undefined
   }

@@ -5,15 +5,14 @@ import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type AssistantPart,
-  ShellCommandSchema,
-  SkillTextSchema,
+  Compaction_Status,
+  type Message,
   AssistantTool_State as State,
-  SystemTextSchema,
 } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { part } from '#test/support/generation.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
-import type { AssistantMessage, CompactionMessage, Message } from '../message.ts'
+import { type ContentOf, type MessageOf, messageOf, withChanges } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
 import { structuredError } from '../structured-error.ts'
 import { textResult } from './call-outcome.ts'
@@ -23,29 +22,19 @@ import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 const model = create(ModelRefSchema, { providerId: 'test', modelId: 'm' })
 
 function user(text: string): Message {
-  return {
-    type: 'user',
-    id: `msg_${text}`,
-    timeCreated: 0,
-    prompt: create(PromptSchema, { text }),
-  }
+  return messageOf({ messageId: `msg_${text}`, createTime: 0 }, 'user', { text })
 }
 
-function step(changes: Partial<AssistantMessage> = {}): AssistantMessage {
-  return {
-    ...{
-      type: 'assistant',
-      id: 'msg_a',
-      timeCreated: 0,
-      agent: 'build',
-      model,
-      parts: [stepPart('text', { text: 'Hi' })],
-    },
-    attempt: 1,
-    ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
-    ...{ timeStreamed: 1, timeCompleted: 2 },
-    ...changes,
-  }
+function step(changes: Partial<ContentOf<'assistant'>> = {}): MessageOf<'assistant'> {
+  const begun = { agent: 'build', model, parts: [stepPart('text', { text: 'Hi' })], attempt: 1 }
+  const ended = { finish: 'stop', costNanos: 0n, streamTime: 1, completeTime: 2 }
+  const head = { messageId: 'msg_a', createTime: 0 }
+  return withChanges(messageOf(head, 'assistant', { ...begun, ...ended }), changes)
+}
+
+/** A compaction. */
+function summed(messageId: string, content: Parameters<typeof messageOf<'compaction'>>[2]): MessageOf<'compaction'> {
+  return messageOf({ messageId, createTime: 0 }, 'compaction', content)
 }
 
 function call(type: string | undefined, changes: CallInit = {}): AssistantPart {
@@ -67,8 +56,8 @@ const modelMessages = (conversation: readonly Message[]) =>
 const texts = (conversation: readonly Message[]) =>
   modelMessages(conversation).map(({ role, parts: [part] }) => [WORDS[role], wordsOf(part)])
 
-const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'error' })
-const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
+const aborted = step({ error: STEP_ABORTED, streamTime: undefined, finish: 'error' })
+const idle = messageOf({ messageId: 'msg_i', createTime: 0 }, 'idle', { outcome: Outcome.SUCCEEDED })
 const outcome = (...conversation: Message[]) => {
   const next = nextAction(conversation)
   return next.type === 'end' ? next.outcome : next.type
@@ -83,13 +72,13 @@ test('a step follows a user, results of tools, and a step that was cut off', () 
 })
 
 test('the run ends after an answer, a failure, and a rejection without a message', () => {
-  assert.equal(outcome(user('a'), step()), 'succeeded')
+  assert.equal(outcome(user('a'), step()), Outcome.SUCCEEDED)
   const error = structuredError('provider.refused', 'no')
-  assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
-  assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
+  assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: Outcome.FAILED, error })
+  assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), Outcome.INTERRUPTED)
   assert.equal(outcome(user('a'), step({ parts: [call('permission.corrected')] })), 'step')
   const both = [call('permission.rejected'), call('permission.corrected')]
-  assert.equal(outcome(user('a'), step({ parts: both })), 'interrupted')
+  assert.equal(outcome(user('a'), step({ parts: both })), Outcome.INTERRUPTED)
 })
 
 test('a run that begins without an input goes on with what an ended one left', () => {
@@ -98,38 +87,41 @@ test('a run that begins without an input goes on with what an ended one left', (
   assert.equal(outcome(user('a'), aborted, idle), 'step')
   assert.equal(outcome(user('a'), step({ error }), idle), 'step')
   assert.equal(outcome(user('a'), step({ parts: [call('permission.rejected')] }), idle), 'step')
-  assert.equal(outcome(user('a'), step({ error }), idle, step({ error })), 'failed', 'it fails by what it does itself')
-  assert.equal(outcome(user('a'), step(), idle), 'succeeded')
-  assert.equal(outcome(idle), 'succeeded')
-  assert.equal(outcome(), 'succeeded')
+  assert.equal(
+    outcome(user('a'), step({ error }), idle, step({ error })),
+    Outcome.FAILED,
+    'it fails by what it does itself',
+  )
+  assert.equal(outcome(user('a'), step(), idle), Outcome.SUCCEEDED)
+  assert.equal(outcome(idle), Outcome.SUCCEEDED)
+  assert.equal(outcome(), Outcome.SUCCEEDED)
 })
 
 test('a step that failed before its tools at the end is left out: it is repeated', () => {
   const error = structuredError('provider.unavailable', 'no')
   const roles = (...conversation: Message[]) => modelMessages(conversation).map(({ role }) => WORDS[role])
-  assert.deepEqual(roles(user('a'), step({ error, timeStreamed: undefined }), idle), ['user'])
+  assert.deepEqual(roles(user('a'), step({ error, streamTime: undefined }), idle), ['user'])
   assert.deepEqual(roles(user('a'), step({ error }), idle), ['user'])
   assert.deepEqual(roles(user('a'), step({ error, parts: [call('aborted')] }), idle), ['user', 'assistant', 'tool'])
 })
 
 test('a synthetic text is input', () => {
-  const synthetic = create(SyntheticTextSchema, { text: 'Built' })
-  const added: Message = { type: 'synthetic', id: 'msg_s', timeCreated: 0, synthetic }
+  const added = messageOf({ messageId: 'msg_s', createTime: 0 }, 'synthetic', { text: 'Built' })
   assert.equal(outcome(user('a'), step(), idle, added), 'step')
   assert.equal(stepsSinceInput([user('a'), step(), added, step()]), 1)
   assert.deepEqual(texts([added]), [['user', 'Built']])
 })
 
 test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
-  const head = { id: 'msg_x', timeCreated: 0 }
+  const head = { messageId: 'msg_x', createTime: 0 }
   const output = { output: 'a.txt\n', cursor: 6, size: 6 }
   const conversation: Message[] = [
-    { ...head, type: 'system', system: create(SystemTextSchema, { text: 'Be brief', description: 'For people' }) },
-    { ...head, type: 'system', system: create(SystemTextSchema) },
-    { ...head, type: 'skill', skill: create(SkillTextSchema, { text: 'Clean up' }) },
-    { ...head, type: 'shell', shell: create(ShellCommandSchema, { command: 'ls', output }) },
-    { ...head, type: 'shell', shell: create(ShellCommandSchema, { command: 'true' }) },
-    { ...head, type: 'agent-switched', agent: 'plan', previous: undefined },
+    messageOf(head, 'system', { text: 'Be brief', description: 'For people' }),
+    messageOf(head, 'system', {}),
+    messageOf(head, 'skill', { text: 'Clean up' }),
+    messageOf(head, 'shell', { command: 'ls', output }),
+    messageOf(head, 'shell', { command: 'true' }),
+    messageOf(head, 'agentSwitched', { agent: 'plan' }),
     idle,
     user('a'),
   ]
@@ -143,11 +135,9 @@ test('instructions, skills and commands of users are shown unchanged; what is me
 })
 
 test('what comes before the last summary is not shown, but the summary', () => {
-  const compaction = (changes: Partial<CompactionMessage>): CompactionMessage => ({
-    ...{ id: 'msg_c', type: 'compaction', timeCreated: 0, status: 'completed', manual: false, summary: 'All' },
-    ...changes,
-  })
-  const failed = compaction({ status: 'failed' })
+  const compaction = (changes: Partial<ContentOf<'compaction'>>) =>
+    withChanges(summed('msg_c', { status: Compaction_Status.COMPLETED, summary: 'All' }), changes)
+  const failed = compaction({ status: Compaction_Status.FAILED })
   // What only its provider could go on with stands for nothing.
   const native = compaction({ summary: '', providerContext: { messages: [] } })
   const said = texts([
@@ -171,10 +161,9 @@ test('what comes before the last summary is not shown, but the summary', () => {
 })
 
 test('the input that a summary found open is shown after it, whole; after a requested summary, the input of an ended run is not', () => {
-  const summary = (text: string, manual = false): Message => ({
-    ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual, summary: text },
-  })
-  const overflowed = step({ error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], timeStreamed: undefined })
+  const summary = (text: string, manual = false) =>
+    summed(`msg_${text}`, { status: Compaction_Status.COMPLETED, manual, summary: text })
+  const overflowed = step({ error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], streamTime: undefined })
   const shown = (...conversation: Message[]) => texts(conversation).map(([, text = '']) => text.slice(0, 6))
   const [before, one, two] = [[user('a'), step(), idle, user('Open')], summary('One'), summary('Two')]
   assert.deepEqual(shown(...before, one), ['The co', 'Open'])
@@ -226,8 +215,8 @@ test('every call has a result, whatever became of it, and arguments that are JSO
 test('files and agents of a prompt are shown after its text', () => {
   const blob = { case: 'blob', value: { hash: 'h', size: 1 } } as const
   const file = { source: blob, mime: 'image/png', name: 'a.png' }
-  const prompt = create(PromptSchema, { text: 'See', files: [file], agents: [{ name: 'plan' }] })
-  const [message] = modelMessages([{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }])
+  const prompt = { text: 'See', files: [file], agents: [{ name: 'plan' }] }
+  const [message] = modelMessages([messageOf({ messageId: 'msg_1', createTime: 0 }, 'user', prompt)])
   const source = { case: 'data', value: Uint8Array.of(1) } as const
   assert.deepEqual(message?.parts, [
     part('text', { text: 'See' }),

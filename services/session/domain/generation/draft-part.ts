@@ -7,27 +7,11 @@ import {
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
 import type { PartRef } from '../event.ts'
-import { type AssistantMessage, callsOf, withContent } from '../message.ts'
+import { callsOf, type MessageOf, messageOf, withContent } from '../message.ts'
 
 /** A step as it begins. */
-export function newStep(id: string, agent: string, model: ModelRef, now: number): AssistantMessage {
-  return {
-    type: 'assistant',
-    id,
-    timeCreated: now,
-    agent,
-    model,
-    parts: [],
-    attempt: 1,
-    finish: undefined,
-    rawFinish: undefined,
-    costNanos: undefined,
-    tokens: undefined,
-    error: undefined,
-    retry: undefined,
-    timeStreamed: undefined,
-    timeCompleted: undefined,
-  }
+export function newStep(messageId: string, agent: string, model: ModelRef, now: number): MessageOf<'assistant'> {
+  return messageOf({ messageId, createTime: now }, 'assistant', { agent, model, attempt: 1 })
 }
 
 /**

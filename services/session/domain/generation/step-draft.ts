@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, PartExtended, PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import {
+  type AssistantMessage,
   type AssistantPart,
   type AssistantTool,
   AssistantTool_State as State,
@@ -11,7 +12,7 @@ import {
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
-import { type AssistantMessage, callsOf, withContent } from '../message.ts'
+import { callsOf, type MessageOf, withChanges, withContent } from '../message.ts'
 import { NO_TOKENS } from '../session.ts'
 import { cutOff, type NotBegun } from '../settle-aborted.ts'
 import { type CallOutcome, invalidInput } from './call-outcome.ts'
@@ -29,8 +30,8 @@ export type DraftEvent =
 
 /** A step while it runs: follows the events of a generation and its tool calls, and says what to write. */
 export class StepDraft {
-  readonly #begun: AssistantMessage
-  #message: AssistantMessage
+  readonly #begun: MessageOf<'assistant'>
+  #step: AssistantMessage
   #parts: AssistantPart[]
   /** Numbers of the generation's parts that have not ended → their numbers here. */
   readonly #open = new Map<number, number>()
@@ -38,28 +39,28 @@ export class StepDraft {
   #room: StepRoom
 
   /** `begun`: the step as it begins, or as it was left. */
-  constructor(begun: AssistantMessage, mostParts: number) {
+  constructor(begun: MessageOf<'assistant'>, mostParts: number) {
     this.#begun = begun
-    this.#message = begun
-    this.#parts = [...begun.parts]
+    this.#step = begun.kind.value
+    this.#parts = [...this.#step.parts]
     this.#mostParts = mostParts
-    this.#room = new StepRoom(mostParts, begun.parts)
+    this.#room = new StepRoom(mostParts, this.#parts)
   }
 
   /** The step as it is now. */
-  get message(): AssistantMessage {
-    return { ...this.#message, parts: [...this.#parts] }
+  get message(): MessageOf<'assistant'> {
+    return withChanges(this.#begun, { ...this.#step, parts: [...this.#parts] })
   }
 
   /** What the generation used; undefined before its end. */
   get usage(): { readonly costNanos: bigint; readonly tokens: TokenUsage } | undefined {
-    const { costNanos, tokens } = this.#message
+    const { costNanos, tokens } = this.#step
     return costNanos === undefined || tokens === undefined ? undefined : { costNanos, tokens }
   }
 
   /** Whether the generation has ended. */
   get finished(): boolean {
-    return this.#message.finish !== undefined
+    return this.#step.finish !== undefined
   }
 
   /** The problem of an answer that is too large; the rest of it is ignored. */
@@ -77,18 +78,18 @@ export class StepDraft {
     this.#parts = []
     this.#open.clear()
     this.#room = new StepRoom(this.#mostParts)
-    this.#message = {
-      ...this.#begun,
-      attempt: this.#message.attempt + 1,
+    this.#step = {
+      ...this.#begun.kind.value,
+      attempt: this.#step.attempt + 1,
       retry: create(StepRetrySchema, { attempt, startTime: at, error }),
     }
-    return { type: 'retry-scheduled', messageId: this.#message.id, attempt, at, error }
+    return { type: 'retry-scheduled', messageId: this.#begun.messageId, attempt, at, error }
   }
 
   /** Follows one event; undefined when nothing follows from it. */
   follow({ event }: GenerationEvent, now: number): DraftEvent | undefined {
     // The repetition that was waited for has begun.
-    if (this.#message.retry !== undefined) this.#message = { ...this.#message, retry: undefined }
+    if (this.#step.retry !== undefined) this.#step = { ...this.#step, retry: undefined }
     switch (event.case) {
       case 'partStarted':
         return this.#start(event.value, now)
@@ -98,7 +99,7 @@ export class StepDraft {
         return this.#end(event.value.index, event.value.part, now)
       case 'finished': {
         const { rawReason: rawFinish } = event.value
-        this.#message = { ...this.#message, finish: finishOf(event.value), rawFinish, ...usageOf(event.value) }
+        this.#step = { ...this.#step, finish: finishOf(event.value), rawFinish, ...usageOf(event.value) }
       }
     }
     return undefined
@@ -106,8 +107,8 @@ export class StepDraft {
 
   /** The answer is complete: its tool calls are called, except those with invalid arguments. */
   streamed(now: number): DurableEventData[] {
-    const messageId = this.#message.id
-    this.#message = { ...this.#message, timeStreamed: now }
+    const { messageId } = this.#begun
+    this.#step = { ...this.#step, streamTime: now }
     const events: DurableEventData[] = []
     for (const index of [...this.#open.keys()]) {
       const { durable } = this.#end(index, undefined, now) ?? {}
@@ -131,7 +132,7 @@ export class StepDraft {
   /** How far a call has come. */
   progressed(callId: string, metadata: JsonObject): VolatileEventData {
     this.#replace(callId, { metadata })
-    return { type: 'tool-progressed', messageId: this.#message.id, callId, metadata }
+    return { type: 'tool-progressed', messageId: this.#begun.messageId, callId, metadata }
   }
 
   /** A call has ended. */
@@ -139,23 +140,23 @@ export class StepDraft {
     const { error, content, metadata } = this.#room.takeResult(outcome)
     const state = error === undefined ? State.COMPLETED : State.ERROR
     this.#replace(callId, { state, error, content, metadata, completeTime: now })
-    const result = { messageId: this.#message.id, callId, content, metadata }
+    const result = { messageId: this.#begun.messageId, callId, content, metadata }
     return error === undefined ? { type: 'tool-succeeded', ...result } : { type: 'tool-failed', ...result, error }
   }
 
   /** The step is over. */
   complete(now: number): DurableEventData {
-    this.#message = { ...this.#message, timeCompleted: now }
-    const { id: messageId, finish = 'unknown', rawFinish, costNanos = 0n, tokens = NO_TOKENS } = this.#message
-    return { type: 'step-ended', messageId, finish, rawFinish, costNanos, tokens }
+    this.#step = { ...this.#step, completeTime: now }
+    const { finish = 'unknown', rawFinish, costNanos = 0n, tokens = NO_TOKENS } = this.#step
+    return { type: 'step-ended', messageId: this.#begun.messageId, finish, rawFinish, costNanos, tokens }
   }
 
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
     const notBegun: NotBegun = ({ runTime }) => (runTime === undefined ? TOOL_NOT_BEGUN : undefined)
     const { message, events } = cutOff(this.message, error, now, notBegun)
-    this.#message = message
-    this.#parts = [...message.parts]
+    this.#step = message.kind.value
+    this.#parts = [...this.#step.parts]
     return events
   }
 
@@ -165,7 +166,7 @@ export class StepDraft {
     const ordinal = this.#parts.length
     this.#open.set(started.index, ordinal)
     this.#parts.push(part)
-    return { durable: { type: 'part-started', part: refOf(this.#message.id, part, ordinal) } }
+    return { durable: { type: 'part-started', part: refOf(this.#begun.messageId, part, ordinal) } }
   }
 
   #extend({ index, text: delta }: PartExtended): DraftEvent | undefined {
@@ -174,7 +175,7 @@ export class StepDraft {
     if (ordinal === undefined || part === undefined) return undefined
     if (!this.#room.takeSaid(part.part.case, delta)) return undefined
     this.#parts[ordinal] = withSaid(part, saidIn(part) + delta)
-    return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
+    return { volatile: { type: 'part-extended', part: refOf(this.#begun.messageId, part, ordinal), delta } }
   }
 
   /** `whole`: the part as it was generated; undefined: what has arrived so far. */
@@ -188,7 +189,7 @@ export class StepDraft {
     const state = whole?.part.case === 'reasoning' ? thoughtState(whole.part.value) : undefined
     const { part: content } = part
     if (!this.#room.takeSaid(content.case, [text, state], [soFar])) return undefined
-    const ended = { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } as const
+    const ended = { type: 'part-ended', part: refOf(this.#begun.messageId, part, ordinal), text } as const
     if (content.case !== 'reasoning') {
       this.#parts[ordinal] = withSaid(part, text)
       return { durable: ended }

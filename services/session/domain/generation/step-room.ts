@@ -1,6 +1,6 @@
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AssistantPart, StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message/size.ts'
+import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message-size.ts'
 import { structuredError } from '../structured-error.ts'
 import { textResult } from './call-outcome.ts'
 

@@ -1,4 +1,5 @@
-import type { Delivery, KnownItem } from '../inbox.ts'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import type { KnownItem } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
@@ -22,7 +23,7 @@ export function changeDelivery(
   if (item.delivery === delivery) return 'same'
   revision.writes.push({ type: 'redeliver', id: item.id, delivery })
   revision.event({ type: 'inbox-delivery-changed', messageId: item.id, delivery })
-  if (delivery === 'steer') wake(revision)
+  if (delivery === Delivery.STEER) wake(revision)
   revision.touch()
   return undefined
 }

@@ -79,7 +79,7 @@ function admit<I extends InboxItem>(
   { id, delivery, digest, admitter, wake: wakes }: Admission,
   make: (base: Base) => I,
 ): I | NotAdmitted {
-  const sessionId = revision.state.id
+  const sessionId = revision.state.sessionId
   const item = make({ id, sessionId, delivery, timeCreated: revision.now })
   const isSame = (other: InboxItem): other is I => other.type === item.type
   if (taken !== undefined) {

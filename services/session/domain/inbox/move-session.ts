@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { AdmissionReads, MoveAdmission, WaitingInput } from '../inbox.ts'
-import type { StoredMessage } from '../message.ts'
+import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { isBusy } from '../session-state.ts'
 import { cancelItem } from './inbox-changes.ts'
@@ -27,7 +27,7 @@ export function moveSession(
 ): NotAdmitted | undefined {
   const { id, move } = admission
   // Nobody else makes ids of moves.
-  if (taken?.sessionId === revision.state.id && taken.input === undefined) return undefined
+  if (taken?.sessionId === revision.state.sessionId && taken.input === undefined) return undefined
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
     const admitted = admitMove(revision, { taken, full }, admission)
     return typeof admitted === 'string' ? admitted : undefined
@@ -42,7 +42,8 @@ export function moveSession(
 export function switchLocation(revision: Revision, id: string, location: SessionLocation): StoredMessage {
   const { directory, projectId, subpath } = revision.state
   const previous = create(SessionLocationSchema, { directory, projectId, subpath })
-  const message = { type: 'location-switched', id, timeCreated: revision.now, location, previous } as const
+  const head = { messageId: id, createTime: revision.now }
+  const message = messageOf(head, 'locationSwitched', { location, previous })
   const seq = revision.insert(message)
   revision.set({ directory: location.directory, projectId: location.projectId, subpath: location.subpath })
   revision.event({ type: 'session-moved', location })

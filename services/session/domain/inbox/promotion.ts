@@ -1,6 +1,7 @@
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import type { CompactionStart } from '../compaction/compaction.ts'
 import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
-import type { StoredMessage } from '../message.ts'
+import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
 
@@ -73,11 +74,11 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
  * The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next.
  */
 function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
-  const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
-  const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)
+  const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === Delivery.QUEUE) : undefined
+  const items = candidates.filter((each) => each.item.delivery === Delivery.STEER || each === oldest)
   const move = items.findIndex(({ item }) => item.type === 'move')
   const compaction = (move < 0 ? items : items.slice(0, move)).find(
-    ({ item: { type, delivery } }) => type === 'compaction' && delivery === 'steer',
+    ({ item: { type, delivery } }) => type === 'compaction' && delivery === Delivery.STEER,
   )
   if (compaction !== undefined) return [compaction]
   const control = items.findIndex(({ item }) => isControl(item))
@@ -89,11 +90,11 @@ function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle
 
 function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
   const { id } = item
-  const timeCreated = revision.now
-  revision.writes.push({ type: 'deliver', id, timeDelivered: timeCreated })
+  const head = { messageId: id, createTime: revision.now }
+  revision.writes.push({ type: 'deliver', id, timeDelivered: revision.now })
   switch (item.type) {
     case 'prompt': {
-      const message = { type: 'user', id, timeCreated, prompt: item.prompt } as const
+      const message = messageOf(head, 'user', item.prompt)
       const seq = revision.insert(message)
       revision.count(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
@@ -101,7 +102,7 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
     }
     case 'synthetic': {
       const { synthetic } = item
-      const message = { type: 'synthetic', id, timeCreated, synthetic } as const
+      const message = messageOf(head, 'synthetic', synthetic)
       const seq = revision.insert(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
       revision.event({ type: 'synthetic-added', messageId: id, synthetic })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
 import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
+import { messageOf } from '../message.ts'
 import { newSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
 import { type CutOff, endCutOff, endRun, giveBack, interruptRun } from '../run.ts'
-import type { Outcome } from '../session.ts'
 import type { SessionState } from '../session-state.ts'
 import { admitPrompt } from './inputs.ts'
 import { promoteItems } from './promotion.ts'
@@ -20,7 +21,7 @@ function revisionOf(state: Partial<SessionState>, now = NOW): Revision {
   return new Revision({ ...before, ...state }, now, now, newId)
 }
 
-function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue'): WaitingInput {
+function item(seq: number, type: 'prompt' | 'move', delivery: Delivery): WaitingInput {
   const base = { id: `msg_${seq}`, sessionId: 'ses_1', delivery, timeCreated: 0 }
   const { prompt } = admission(base.id)
   const made: InboxItem =
@@ -29,8 +30,8 @@ function item(seq: number, type: 'prompt' | 'move', delivery: 'steer' | 'queue')
 }
 
 const inbox = (...items: WaitingInput[]): WaitingInputs => ({
-  steers: items.filter(({ item }) => item.delivery === 'steer'),
-  queued: items.filter(({ item }) => item.delivery === 'queue').slice(0, 2),
+  steers: items.filter(({ item }) => item.delivery === Delivery.STEER),
+  queued: items.filter(({ item }) => item.delivery === Delivery.QUEUE).slice(0, 2),
   more: false,
 })
 
@@ -42,11 +43,11 @@ const woken = (at: number, more = {}) =>
 test('an interrupt that resumes is due for steers and the next moves, not for queued inputs', () => {
   const cases: [WaitingInput[], boolean][] = [
     [[], false],
-    [[item(1, 'prompt', 'queue')], false],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'queue')], false],
-    [[item(1, 'move', 'queue'), item(2, 'prompt', 'queue')], true],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer')], true],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer')], true],
+    [[item(1, 'prompt', Delivery.QUEUE)], false],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.QUEUE)], false],
+    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], true],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], true],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER)], true],
   ]
   for (const [items, due] of cases) {
     for (const state of [running, {}, woken(NOW)]) {
@@ -59,15 +60,19 @@ test('an interrupt that resumes is due for steers and the next moves, not for qu
 })
 
 test('a session due for steers leaves queued inputs where they are, until something else wakes it', () => {
-  const waiting = inbox(item(1, 'move', 'queue'), item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const waiting = inbox(
+    item(1, 'move', Delivery.QUEUE),
+    item(2, 'prompt', Delivery.QUEUE),
+    item(3, 'prompt', Delivery.STEER),
+  )
   const steersOnly = woken(NOW, { steersOnly: true })
   const first = revisionOf(steersOnly)
   assert.equal(promoteItems(first, waiting, 'idle').control, true)
   assert.equal(first.state.due, true)
-  const rest = inbox(item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
+  const rest = inbox(item(2, 'prompt', Delivery.QUEUE), item(3, 'prompt', Delivery.STEER))
   const second = revisionOf(steersOnly)
   assert.deepEqual(
-    promoteItems(second, rest, 'idle').messages.map(({ message }) => message.id),
+    promoteItems(second, rest, 'idle').messages.map(({ message }) => message.messageId),
     ['msg_3'],
   )
   assert.equal(second.state.due, false)
@@ -75,11 +80,11 @@ test('a session due for steers leaves queued inputs where they are, until someth
   admitPrompt(other, NEW, admission('msg_4'))
   for (const [left, entered] of [
     [rest, ['msg_3']],
-    [inbox(item(2, 'prompt', 'queue')), ['msg_2']],
+    [inbox(item(2, 'prompt', Delivery.QUEUE)), ['msg_2']],
   ] as const) {
     const { messages } = promoteItems(other, left, 'idle')
     assert.deepEqual(
-      messages.map(({ message }) => message.id),
+      messages.map(({ message }) => message.messageId),
       entered,
     )
   }
@@ -88,20 +93,26 @@ test('a session due for steers leaves queued inputs where they are, until someth
 test('no queued input enters while a steer waits, but a steer that a control item holds up holds nothing up', () => {
   const cases: [items: WaitingInput[], entered: string[]][] = [
     [
-      [item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'prompt', 'steer')],
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
       ['msg_2', 'msg_3'],
     ],
-    [[item(1, 'prompt', 'steer'), item(2, 'prompt', 'queue')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'queue')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'move', 'steer'), item(3, 'prompt', 'steer')], ['msg_1']],
-    [[item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'move', 'steer')], ['msg_2']],
-    [[item(1, 'move', 'queue'), item(2, 'prompt', 'steer')], ['msg_1']],
-    [[item(1, 'prompt', 'steer'), item(2, 'move', 'queue')], ['msg_1']],
+    [[item(1, 'prompt', Delivery.STEER), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
+      ['msg_1'],
+    ],
+    [
+      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'move', Delivery.STEER)],
+      ['msg_2'],
+    ],
+    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], ['msg_1']],
+    [[item(1, 'prompt', Delivery.STEER), item(2, 'move', Delivery.QUEUE)], ['msg_1']],
   ]
   for (const [items, entered] of cases) {
     const revision = revisionOf(woken(NOW))
     const { messages } = promoteItems(revision, inbox(...items), 'idle')
-    const ids = messages.map(({ message }) => message.id)
+    const ids = messages.map(({ message }) => message.messageId)
     assert.deepEqual([ids, revision.state.due], [entered, true], items.map((each) => each.item.delivery).join())
   }
 })
@@ -109,11 +120,11 @@ test('no queued input enters while a steer waits, but a steer that a control ite
 test('a resume is charged to its caller; a run that goes on, and ends by itself, is only joined', () => {
   const other = { ...admitter, apiKeyId: 'key_2' }
   const cases: [Partial<SessionState>, Outcome, boolean][] = [
-    [running, 'succeeded', false],
-    [running, 'failed', false],
-    [running, 'interrupted', true],
-    [{ ...running, interruptRequested: true }, 'interrupted', true],
-    [{ ...running, interruptRequested: true }, 'failed', true],
+    [running, Outcome.SUCCEEDED, false],
+    [running, Outcome.FAILED, false],
+    [running, Outcome.INTERRUPTED, true],
+    [{ ...running, interruptRequested: true }, Outcome.INTERRUPTED, true],
+    [{ ...running, interruptRequested: true }, Outcome.FAILED, true],
   ]
   const { session } = newSession(input(), NOW, (prefix) => `${prefix}_1`)
   const reads = { session, waiting: inbox(), transcript: [] }
@@ -125,7 +136,7 @@ test('a resume is charged to its caller; a run that goes on, and ends by itself,
     assert.deepEqual([due, wake?.resume, lastAdmitter], [true, resumes, admitter])
     assert.deepEqual(wake?.resumer, resumes ? other : undefined)
     const { prompt } = admission('msg_1')
-    const messages = [{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }] as const
+    const messages = [messageOf({ messageId: 'msg_1', createTime: 0 }, 'user', prompt)]
     beginStep(revision, reads, { messages, bytes: 0, contextLength: undefined, limited: false, full: false })
     assert.deepEqual(
       [revision.state.running, revision.state.lastAdmitter],
@@ -160,10 +171,10 @@ test('a run that was cut off ends as interrupted; what was woken before that is 
     const revision = revisionOf({ ...running, ...woken(at) })
     endCutOff(revision, cutOff)
     const { running: runs, outcome, leaseUntil } = revision.state
-    assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, 'interrupted', 0], title)
+    assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, Outcome.INTERRUPTED, 0], title)
     const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [write.data] : []))
     assert.deepEqual(reasons, [
-      { type: 'execution-ended', outcome: 'interrupted', error: undefined, reason: 'shutdown' },
+      { type: 'execution-ended', outcome: Outcome.INTERRUPTED, error: undefined, reason: 'shutdown' },
     ])
   }
   const asked = revisionOf({ ...running, interruptRequested: true })

@@ -1,8 +1,10 @@
-import type { ForkOrigin } from '#gen/portico/session/v1/session_pb.js'
-import { isSettled, type Message, type StoredMessage } from '../message.ts'
+import { create } from '@bufbuild/protobuf'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { type ForkOrigin, type Session, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { isSettled, type StoredMessage } from '../message.ts'
 import type { CreateSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
-import { NO_TOKENS, type Session } from '../session.ts'
+import { NO_TOKENS } from '../session.ts'
 import { newState } from '../session-state.ts'
 
 /** Characters of a title before the mark, which must not make it too long. */
@@ -21,25 +23,22 @@ export function forkedSession(
   eventId: string,
 ): CreateSession {
   return (now, newId, seq) => {
-    const { agent, model, location, metadata } = source
-    const session: Session = {
-      id,
-      parentId: undefined,
+    const { agent, model, directory, projectId, subpath, metadata } = source
+    const session = create(SessionSchema, {
+      sessionId: id,
       fork,
       title: forkTitle(source.title),
       agent,
       model,
-      location,
+      directory,
+      projectId,
+      subpath,
       metadata,
       permissions,
-      costNanos: 0n,
       tokens: NO_TOKENS,
-      outcome: undefined,
-      timeCreated: now,
-      timeUpdated: now,
-      timeIdle: undefined,
-      timeViewed: undefined,
-    }
+      createTime: now,
+      updateTime: now,
+    })
     const ownId: typeof newId = (prefix) => (prefix === 'evt' ? eventId : newId(prefix))
     const revision = new Revision(newState(session, now, seq), now, now, ownId)
     revision.event({ type: 'session-forked', fork })
@@ -61,5 +60,5 @@ export function forkedMessages(messages: readonly StoredMessage[], eventId: stri
   const prefix = eventId.replace(/^evt_/, 'msg_')
   return messages
     .filter(({ message }) => isSettled(message))
-    .map(({ seq, message }) => ({ ...message, id: `${prefix}_${seq}` }))
+    .map(({ seq, message }) => ({ ...message, messageId: `${prefix}_${seq}` }))
 }

@@ -1,8 +1,8 @@
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
+import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { parkInputs } from '../inbox/wake.ts'
 import type { Revision } from '../revision.ts'
 import { isLeaseLive } from '../session-state.ts'
-import type { KnownRequest, PermissionAnswer, PermissionReply } from './permission.ts'
+import type { KnownRequest, PermissionAnswer } from './permission.ts'
 import { RELOADED } from './refusals.ts'
 
 /** Writes a request that waits. */
@@ -30,7 +30,7 @@ export function rejectForReload(
   ids: ReadonlySet<string>,
 ): void {
   for (const { requestId } of waiting)
-    if (ids.has(requestId)) closeRequest(revision, requestId, 'reject', RELOADED.message)
+    if (ids.has(requestId)) closeRequest(revision, requestId, PermissionReply.REJECT, RELOADED.message)
 }
 
 /**
@@ -50,15 +50,15 @@ export function answerRequest(
   const request = open.find((each) => each.requestId === requestId)
   if (request === undefined || !isLeaseLive(state, leaseNow)) return false
   closeRequest(revision, requestId, answer.reply, answer.message)
-  if (answer.reply === 'always') {
+  if (answer.reply === PermissionReply.ALWAYS) {
     const { projectId } = state
     for (const pattern of request.savePatterns) {
       revision.writes.push({ type: 'approve', projectId, action: request.action, pattern })
     }
   }
-  if (answer.reply === 'reject') {
+  if (answer.reply === PermissionReply.REJECT) {
     for (const other of open) {
-      if (other !== request) closeRequest(revision, other.requestId, 'reject', answer.message)
+      if (other !== request) closeRequest(revision, other.requestId, PermissionReply.REJECT, answer.message)
     }
     if (answer.message === '') parkInputs(revision)
   }

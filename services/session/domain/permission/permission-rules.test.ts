@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import {
+  PermissionRule_Effect as Effect,
+  type PermissionRule,
+  PermissionRuleSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ToolAccess } from '../agent.ts'
-import type { Effect, PermissionRule } from './permission.ts'
 import { isApproved, judgeAccess, type Rules } from './permission-rules.ts'
 
-const rule = (action: string, resource: string, effect: Effect): PermissionRule => ({ action, resource, effect })
+const EFFECTS = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
+type Word = keyof typeof EFFECTS
+const rule = (action: string, resource: string, effect: Word): PermissionRule =>
+  create(PermissionRuleSchema, { action, resource, effect: EFFECTS[effect] })
 const given = (agent: readonly PermissionRule[], approvals: readonly PermissionRule[] = []) => ({
   ...{ agent, session: [], approvals },
 })
 /** What an access comes to once what was approved counts, too. */
-function evaluateAccess(rules: Rules & { readonly approvals: readonly PermissionRule[] }, access: ToolAccess): Effect {
+function evaluateAccess(rules: Rules & { readonly approvals: readonly PermissionRule[] }, access: ToolAccess): string {
   const judgement = judgeAccess(rules, access)
-  return judgement.effect === 'ask' && isApproved(rules.approvals, access, judgement) ? 'allow' : judgement.effect
+  const approved = judgement.effect === Effect.ASK && isApproved(rules.approvals, access, judgement)
+  return Effect[approved ? Effect.ALLOW : judgement.effect].toLowerCase()
 }
 
 const read = (...resources: string[]) => ({ action: 'read', resources })
@@ -72,4 +81,11 @@ test('the rules of agents deny a change of a guarded file, but never allow one',
   }
   assert.equal(effect([], [rule('*', '/p/opencode.json', 'allow')]), 'ask')
   assert.equal(effect([], [rule('edit', '/p/opencode.json', 'allow')], [rule('edit', '*', 'deny')]), 'deny')
+})
+
+test('an effect that only a newer catalog knows asks, also in the rules of an ancestor', () => {
+  const unknown = { ...rule('*', '*', 'allow'), effect: 99 as Effect }
+  assert.equal(evaluateAccess(given([unknown]), read('a')), 'ask')
+  const below = { agent: [rule('*', '*', 'allow')], session: [], ancestors: [[unknown]] }
+  assert.equal(judgeAccess(below, read('a')).effect, Effect.ASK)
 })

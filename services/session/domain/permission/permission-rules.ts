@@ -1,6 +1,6 @@
+import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { matches } from '#shared/permission-pattern.ts'
 import type { ToolAccess } from '../agent.ts'
-import type { Effect, PermissionRule } from './permission.ts'
 
 /** Rules that an access is judged by. */
 export interface Rules {
@@ -28,16 +28,16 @@ export function judgeAccess({ agent, session, ancestors = [] }: Rules, access: T
   // An access without resources is an access to everything.
   const all = resources.length === 0 ? ['*'] : resources
   const rules = [...agent, ...session]
-  const isBound = (effect: Effect, resource: string): boolean =>
-    ancestors.some((list) => ruleFor(list, action, resource)?.effect === effect)
-  const effects = all.map((resource) => (isBound('deny', resource) ? 'deny' : effectOf(rules, action, resource)))
-  if (effects.includes('deny')) return { effect: 'deny', asking: [] }
+  const isBound = (resource: string, binds: typeof asks): boolean =>
+    ancestors.some((list) => binds(ruleFor(list, action, resource)))
+  const effects = all.map((resource) => (isBound(resource, denies) ? Effect.DENY : effectOf(rules, action, resource)))
+  if (effects.includes(Effect.DENY)) return { effect: Effect.DENY, asking: [] }
   const allowed = (resource: string, i: number): boolean => {
-    if (isBound('ask', resource)) return false
-    return guardedPath === undefined ? effects[i] === 'allow' : effectOf(session, action, resource) === 'allow'
+    if (isBound(resource, asks)) return false
+    return (guardedPath === undefined ? effects[i] : effectOf(session, action, resource)) === Effect.ALLOW
   }
   const asking = all.filter((resource, i) => !allowed(resource, i))
-  return { effect: asking.length === 0 ? 'allow' : 'ask', asking }
+  return { effect: asking.length === 0 ? Effect.ALLOW : Effect.ASK, asking }
 }
 
 /** Whether earlier `always` answers turn the `ask` of a judgement into an `allow`. */
@@ -46,13 +46,23 @@ export function isApproved(
   { action, guardedPath }: ToolAccess,
   { asking }: Judgement,
 ): boolean {
-  if (guardedPath === undefined) return asking.every((resource) => effectOf(approvals, action, resource) === 'allow')
+  if (guardedPath === undefined)
+    return asking.every((resource) => effectOf(approvals, action, resource) === Effect.ALLOW)
   return approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
+}
+
+export function denies(rule: PermissionRule | undefined): boolean {
+  return rule?.effect === Effect.DENY
+}
+
+/** An effect that only a newer catalog knows counts as `ask`. */
+export function asks(rule: PermissionRule | undefined): boolean {
+  return rule !== undefined && rule.effect !== Effect.ALLOW && rule.effect !== Effect.DENY
 }
 
 /** Where no rule matches, permission is requested. */
 function effectOf(rules: readonly PermissionRule[], action: string, resource: string): Effect {
-  return ruleFor(rules, action, resource)?.effect ?? 'ask'
+  return ruleFor(rules, action, resource)?.effect ?? Effect.ASK
 }
 
 /** The last rule that matches: it wins. */

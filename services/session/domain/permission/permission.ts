@@ -1,17 +1,4 @@
-import type { PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
-
-/** What a permission rule does. */
-export type Effect = 'allow' | 'deny' | 'ask'
-
-/** One rule; `*` matches any run of characters, `?` one. The last rule that matches wins. */
-export interface PermissionRule {
-  readonly action: string
-  readonly resource: string
-  readonly effect: Effect
-}
-
-/** The reply to a permission request. */
-export type PermissionReply = 'once' | 'always' | 'reject'
+import type { PermissionReply, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 
 /** The answer to a request; the model is shown `message`, and a rejection without one ends the run. */
 export interface PermissionAnswer {

@@ -1,4 +1,5 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
+import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { CORRECTED, REJECTED } from '../next-action.ts'
 import { structuredError } from '../structured-error.ts'
 import type { PermissionAnswer } from './permission.ts'
@@ -17,7 +18,7 @@ const CLOSED: readonly StructuredError[] = [UNANSWERED, RELOADED]
 
 /** The error of a call whose request was answered in this way; undefined: the call may run. */
 export function refusalOf({ reply, message }: PermissionAnswer): StructuredError | undefined {
-  if (reply !== 'reject') return undefined
+  if (reply !== PermissionReply.REJECT) return undefined
   if (message === '') return REFUSED
   const closed = CLOSED.find((error) => error.message === message)
   return closed ?? structuredError(CORRECTED, `The user refused the call: ${message}`)

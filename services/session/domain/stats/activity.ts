@@ -1,7 +1,7 @@
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { type AssistantTool, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
+import { type AssistantTool, type Message, AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
-import { callsOf, type Message } from '../message.ts'
+import { callsOf } from '../message.ts'
 
 /** A tool call, as statistics count it. */
 export interface CountedCall {
@@ -27,18 +27,18 @@ export interface Activity {
 
 /** The statistics of a message; undefined: it does not count, or not yet. */
 export function activityOf(message: Message): Activity | undefined {
-  const { id, timeCreated } = message
+  const { messageId: id, createTime: timeCreated, kind } = message
   const named = { id, timeCreated }
-  if (message.type === 'user') {
+  if (kind.case === 'user') {
     return { ...named, type: 'prompt', model: undefined, tokens: undefined, costNanos: undefined, calls: [] }
   }
-  if (message.type === 'compaction') {
-    const { tokens, costNanos } = message
+  if (kind.case === 'compaction') {
+    const { tokens, costNanos } = kind.value
     if (tokens === undefined && costNanos === undefined) return undefined
     return { ...named, type: 'compaction', model: undefined, tokens, costNanos, calls: [] }
   }
-  if (message.type !== 'assistant' || message.timeCompleted === undefined) return undefined
-  const { model, tokens, costNanos, parts } = message
+  if (kind.case !== 'assistant' || kind.value.completeTime === undefined) return undefined
+  const { model, tokens, costNanos, parts } = kind.value
   return { ...named, type: 'step', model, tokens, costNanos, calls: callsOf(parts).map(toCall) }
 }
 

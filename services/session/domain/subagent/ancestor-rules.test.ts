@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PermissionRule } from '../permission/permission.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  PermissionRule_Effect as Effect,
+  type PermissionRule,
+  PermissionRuleSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { judgeAccess } from '../permission/permission-rules.ts'
 import { type Ancestor, ancestorRules } from './ancestor-rules.ts'
+
+const EFFECTS: Record<string, Effect> = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
 
 /** Rules as `action resource effect`. */
 function rules(...lines: string[]): PermissionRule[] {
   return lines.map((line) => {
-    const [action = '', resource = '', effect] = line.split(' ')
-    return { action, resource, effect: effect as PermissionRule['effect'] }
+    const [action = '', resource = '', effect = ''] = line.split(' ')
+    return create(PermissionRuleSchema, { action, resource, effect: EFFECTS[effect] })
   })
 }
 
@@ -85,16 +92,16 @@ for (const [title, ancestors, access, effect] of table) {
   test(`rules of ancestors: ${title}`, () => {
     const [action = '', resource = ''] = access.split(' ')
     const given = { agent: rules(ALL), session: [], ancestors: ancestorRules('child', ancestors) }
-    assert.equal(judgeAccess(given, { action, resources: [resource] }).effect, effect)
+    assert.equal(judgeAccess(given, { action, resources: [resource] }).effect, EFFECTS[effect])
   })
 }
 
 test('the rules of ancestors do not weaken a session’s own rules, not even for guarded files', () => {
   const bound = [ancestor('plan', ['edit * ask'])]
   const own = { agent: rules('* * deny'), session: [], ancestors: ancestorRules('child', bound) }
-  assert.equal(judgeAccess(own, { action: 'edit', resources: ['a'] }).effect, 'deny')
+  assert.equal(judgeAccess(own, { action: 'edit', resources: ['a'] }).effect, Effect.DENY)
   const session = rules('edit * allow')
   const guarded = { action: 'edit', resources: ['a'], guardedPath: '/a' }
-  assert.equal(judgeAccess({ agent: [], session, ancestors: [] }, guarded).effect, 'allow')
+  assert.equal(judgeAccess({ agent: [], session, ancestors: [] }, guarded).effect, Effect.ALLOW)
   assert.deepEqual(judgeAccess({ agent: [], session, ancestors: ancestorRules('child', bound) }, guarded).asking, ['a'])
 })

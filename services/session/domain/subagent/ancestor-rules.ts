@@ -1,6 +1,6 @@
+import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { matches } from '#shared/permission-pattern.ts'
-import type { PermissionRule } from '../permission/permission.ts'
-import { ruleFor } from '../permission/permission-rules.ts'
+import { asks, denies, ruleFor } from '../permission/permission-rules.ts'
 import { TASK } from './task-tool.ts'
 
 /** An ancestor of a session, with the rules that it runs under. */
@@ -33,15 +33,19 @@ export function ownRules(
   { agent, session }: Ancestor,
   ofAncestors: readonly (readonly PermissionRule[])[],
 ): PermissionRule[] {
-  const asking = ofAncestors.flat().filter(({ effect }) => effect === 'ask')
-  const denied = (rules: readonly PermissionRule[]) => rules.filter(({ effect }) => effect === 'deny')
+  const asking = ofAncestors.flat().filter(asks)
   const overlaps = ({ action }: PermissionRule) =>
     asking.some((rule) => matches(rule.action, action) || matches(action, rule.action))
-  return [...session, ...asking, ...denied([...agent, ...session]).filter(overlaps), ...denied(ofAncestors.flat())]
+  return [
+    ...session,
+    ...asking,
+    ...[...agent, ...session].filter(denies).filter(overlaps),
+    ...ofAncestors.flat().filter(denies),
+  ]
 }
 
 /** Whether rules allow an agent by a rule for `task` that names it, and not by one for many. */
 function isNamed(rules: readonly PermissionRule[], agentId: string): boolean {
   const rule = ruleFor(rules, TASK, agentId)
-  return rule?.effect === 'allow' && rule.action === TASK && rule.resource === agentId
+  return rule?.effect === Effect.ALLOW && rule.action === TASK && rule.resource === agentId
 }

@@ -1,3 +1,4 @@
+import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { SubagentSummary, ToolDescription } from '../agent.ts'
 import { judgeAccess, type Rules } from '../permission/permission-rules.ts'
 
@@ -9,7 +10,7 @@ const MOST_SHOWN = 20_000
 
 /** The agents that may be called under these rules, with or without a permission request. */
 export function callableAgents(agents: readonly SubagentSummary[], rules: Rules): SubagentSummary[] {
-  return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== 'deny')
+  return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== Effect.DENY)
 }
 
 /** The names of those, for a model. */

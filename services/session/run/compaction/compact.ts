@@ -1,7 +1,7 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
 import { coveredBy } from '#services/session/domain/compaction/shown.ts'
 import { notKept } from '#services/session/domain/compaction/to-summarize.ts'
-import type { CompactionMessage } from '#services/session/domain/message.ts'
+import type { MessageOf } from '#services/session/domain/message.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
@@ -31,16 +31,18 @@ interface Shown {
  */
 export async function compact(
   run: RunContext,
-  running: CompactionMessage,
+  running: MessageOf<'compaction'>,
   { conversation, contextLength }: Shown,
   begun: Begun,
-): Promise<CompactionMessage> {
+): Promise<MessageOf<'compaction'>> {
   const { owned, tenure, logger, session } = run
-  const before = conversation.messages.filter(({ id }) => id !== running.id)
-  const { summary, turns } = coveredBy(before, !running.manual)
-  const covered = { summary, turns: notKept(turns, running.recent ?? '') }
+  const { messageId } = running
+  const { manual, recent = '' } = running.kind.value
+  const before = conversation.messages.filter((message) => message.messageId !== messageId)
+  const { summary, turns } = coveredBy(before, !manual)
+  const covered = { summary, turns: notKept(turns, recent) }
   try {
-    const receive = (delta: string) => send(run, running.id, delta, begun)
+    const receive = (delta: string) => send(run, messageId, delta, begun)
     const made = await inSpan('session.compaction', {}, () => summarize(run, covered, contextLength, receive))
     return await owned.finishCompaction(running, made)
   } catch (error) {
@@ -56,7 +58,7 @@ export async function compact(
       throw new Stopped('interrupted')
     }
     if (!(error instanceof CompactionFailure)) throw error
-    logger.warn({ ...causeOf(error), sessionId: session.id }, 'A conversation could not be summarized')
+    logger.warn({ ...causeOf(error), sessionId: session.sessionId }, 'A conversation could not be summarized')
     return owned.failCompaction(running, error.error, error.usage)
   }
 }
@@ -73,7 +75,7 @@ async function send(run: RunContext, messageId: string, delta: string, { seq, ma
   const { workspace, sessionId } = tenure.lease
   if (!hub.hasListener(workspace)) return
   const data = { type: 'compaction-extended', messageId, delta } as const
-  const { directory } = session.location
+  const { directory } = session
   const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
   hub.publish([event], mark)
   await nextTurn()

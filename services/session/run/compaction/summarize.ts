@@ -101,7 +101,7 @@ export async function summarize(
 
 async function findAuthor(run: RunContext): Promise<Author> {
   const { session, catalog, inference, tenure } = run
-  const { directory } = session.location
+  const { directory } = session
   const call = runCall(run)
   const agentOf = (id: string | undefined) => tryPeer(run, tenure.signal, () => catalog.getAgent(call, directory, id))
   try {
@@ -128,7 +128,7 @@ function requestOf(
   const prompt = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
   return generationRequest(agent, model, {
     requestId,
-    sessionId: run.session.id,
+    sessionId: run.session.sessionId,
     origin: 'compaction',
     messages: [turn(Role.SYSTEM, textContent(agent.system ?? '')), turn(Role.USER, textContent(prompt))],
   })

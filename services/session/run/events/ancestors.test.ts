@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { ForkOriginSchema } from '#gen/portico/session/v1/session_pb.js'
+import { ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { Ancestors } from './ancestors.ts'
 
 const { signal } = new AbortController()
@@ -13,7 +12,7 @@ function ancestorsOf(parents: Record<string, string | undefined>) {
   const read: string[] = []
   const getSession = async (_: string, id: string) => {
     read.push(id)
-    return id in parents ? ({ id, parentId: parents[id] } as Session) : undefined
+    return id in parents ? ({ sessionId: id, parentId: parents[id] } as Session) : undefined
   }
   const ancestors = new Ancestors({ getSession }, 'wrk_1')
   const of = (sessionId: string, data: DurableEventData = { type: 'execution-started' }) =>
@@ -22,7 +21,7 @@ function ancestorsOf(parents: Record<string, string | undefined>) {
 }
 
 const created = (id: string, parentId: string | undefined): DurableEventData => {
-  return { type: 'session-created', session: { id, parentId } as Session }
+  return { type: 'session-created', session: { sessionId: id, parentId } as Session }
 }
 
 test('each session is read once', async () => {

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData, VolatileEvent } from '#services/session/domain/event.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
 
 const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
 const STEP: DurableEventData = { type: 'part-started', part }
-const ENDED: DurableEventData = { type: 'execution-ended', outcome: 'succeeded', error: undefined, reason: undefined }
+const ENDED: DurableEventData = {
+  type: 'execution-ended',
+  outcome: Outcome.SUCCEEDED,
+  error: undefined,
+  reason: undefined,
+}
 
 /** A log that emits what a test gives it. */
 function log() {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { type EventFilter, EventHub, type HubItem } from './event-hub.ts'

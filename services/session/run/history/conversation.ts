@@ -1,5 +1,7 @@
-import { bytesOf } from '#services/session/domain/message/size.ts'
-import { isInput, isSummary, type Message, type StoredMessage } from '#services/session/domain/message.ts'
+import type { Message } from '#gen/portico/session/v1/message_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { isInput, isSummary, type StoredMessage } from '#services/session/domain/message.ts'
+import { bytesOf } from '#services/session/domain/message-size.ts'
 import { cameToNothing } from '#services/session/domain/next-action.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
@@ -36,7 +38,7 @@ export function extended({ messages, lastSeq, bytes }: Conversation, more: reado
 
 /** A conversation in which a message is as it is now; what a summary stands for is left out. */
 export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Message): Conversation {
-  const all = messages.map((message) => (message.id === changed.id ? changed : message))
+  const all = messages.map((message) => (message.messageId === changed.messageId ? changed : message))
   if (!isSummary(changed)) return { messages: all, lastSeq, bytes }
   const place = all.indexOf(changed)
   const from = all.findLastIndex((message, i) => i < place && isTurn(message))
@@ -46,12 +48,13 @@ export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Me
 
 /** Whether a message determines how a summarized run continues: an input, or a step with a result. */
 export function isTurn(message: Message): boolean {
-  return isInput(message) || (message.type === 'assistant' && !cameToNothing(message))
+  return isInput(message) || (message.kind.case === 'assistant' && !cameToNothing(message.kind.value))
 }
 
 /** The size of a message. */
 export function sizeOf(message: Message): number {
-  return bytesOf(message) + RECORD_BYTES * (1 + (message.type === 'assistant' ? message.parts.length : 0))
+  const { kind } = message
+  return bytesOf(message) + RECORD_BYTES * (1 + (kind.case === 'assistant' ? kind.value.parts.length : 0))
 }
 
 /** Whether no model could be shown the conversation. */
@@ -83,7 +86,7 @@ export async function readConversation(
   let bytes = 0
   let behind: number | undefined
   try {
-    for await (const { seq, message } of readMessages(store, workspace, sessionId, 'descending')) {
+    for await (const { seq, message } of readMessages(store, workspace, sessionId, Order.DESCENDING)) {
       lastSeq = Math.max(lastSeq, seq)
       if (behind === undefined) bytes += sizeOf(message)
       if (isTooLarge({ bytes })) break

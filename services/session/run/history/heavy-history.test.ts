@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Compaction_Status, type MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { importedMessages } from '#test/support/imported-messages.ts'
@@ -20,7 +19,7 @@ const summary: Kind = { case: 'compaction', value: { status: Compaction_Status.C
 
 /** A session that was imported with these messages. */
 async function imported({ client }: SessionFixture, sessionId: string, kinds: readonly Kind[]): Promise<void> {
-  const session = { sessionId, title: 'Test', createTime: timestampFromMs(1), permissions: { rules: [] } }
+  const session = { sessionId, title: 'Test', createTime: 1, permissions: { rules: [] } }
   const messages = kinds.map((kind, at) => ({
     messageId: `msg_${sessionId}_${at}`,
     createTime: 1,

@@ -1,3 +1,4 @@
+import type { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
@@ -23,7 +24,7 @@ export async function* readMessages(
   store: Pick<SessionStore, 'listMessages'>,
   workspace: string,
   sessionId: string,
-  order: 'ascending' | 'descending',
+  order: Order,
   { beyond, same = {} }: { readonly beyond?: number; readonly same?: SameSession } = {},
 ): AsyncGenerator<StoredMessage> {
   let anchor = beyond === undefined ? undefined : ({ seq: beyond, direction: 'next' } as const)

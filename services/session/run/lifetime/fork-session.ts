@@ -1,7 +1,12 @@
 import { create } from '@bufbuild/protobuf'
-import { type ForkOrigin, ForkOriginSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type ForkOrigin,
+  ForkOriginSchema,
+  PermissionRulesetSchema,
+  type Session,
+} from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -72,7 +77,7 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
  */
 async function findPermissions(
   given: ForkDependencies,
-  { id, parentId, permissions }: Session,
+  { sessionId: id, parentId, permissions }: Session,
   call: PeerCall,
 ): Promise<Session['permissions']> {
   if (parentId === undefined) return permissions
@@ -81,7 +86,7 @@ async function findPermissions(
     throw error instanceof RunFailure ? sessionNotFound(id) : error
   })
   if (own === undefined) throw sessionNotFound(id)
-  return ownRules(own, ancestorRules(own.agentId, ancestors))
+  return create(PermissionRulesetSchema, { rules: ownRules(own, ancestorRules(own.agentId, ancestors)) })
 }
 
 /** The message before which the history ends, and the place of the last message to copy. */
@@ -90,7 +95,7 @@ async function findBoundary(
   fork: Fork,
 ): Promise<{ readonly origin: ForkOrigin; readonly last: number; readonly incarnation: string }> {
   const { workspace, sessionId, before } = fork
-  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: 'descending' })
+  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: Order.DESCENDING })
   if (page === undefined) throw sessionNotFound(sessionId)
   const { incarnation } = page
   if (before !== undefined) {
@@ -101,7 +106,7 @@ async function findBoundary(
   }
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
-  const origin = create(ForkOriginSchema, { sessionId, messageId: last.message.id, through: true })
+  const origin = create(ForkOriginSchema, { sessionId, messageId: last.message.messageId, through: true })
   return { origin, last: last.seq, incarnation }
 }
 
@@ -138,7 +143,7 @@ async function readPage(
   limit: number,
 ): Promise<MessagePage> {
   const anchor = { seq, direction: 'next' } as const
-  const query = { limit, bytes: PAGE_BYTES, order: 'ascending', anchor } as const
+  const query = { limit, bytes: PAGE_BYTES, order: Order.ASCENDING, anchor } as const
   const page = await store.listMessages(fork.workspace, fork.sessionId, query)
   if (page === undefined || page.incarnation !== source?.incarnation) throw sessionNotFound(fork.sessionId)
   return page

@@ -1,5 +1,6 @@
-import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { Session } from '#services/session/domain/session.ts'
+import { create } from '@bufbuild/protobuf'
+import { PermissionRule_Effect as Effect, PermissionRuleSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Ancestor } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
@@ -9,7 +10,7 @@ import type { RunContext } from '../run-context.ts'
 import { RunFailure } from '../run-context.ts'
 
 /** The rules of a session whose agent's rules are unknown: everything needs permission. */
-const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect: 'ask' }]
+const UNKNOWN = [create(PermissionRuleSchema, { action: '*', resource: '*', effect: Effect.ASK })]
 
 /**
  * A session and its ancestors, nearest first, with their current rules, so that changes apply to the next step of
@@ -34,13 +35,14 @@ export async function readAncestors(
 }
 
 async function readAncestor(catalog: Catalog, call: PeerCall, session: Session): Promise<Ancestor> {
-  const { agent, permissions = [], location } = session
+  const { agent, directory } = session
+  const own = session.permissions?.rules ?? []
   try {
-    const found = await catalog.getAgent(call, location.directory, agent)
-    return { agentId: found.agent.id, agent: found.agent.permissions, session: permissions }
+    const found = await catalog.getAgent(call, directory, agent)
+    return { agentId: found.agent.id, agent: found.agent.permissions, session: own }
   } catch (error) {
     if (!(error instanceof Rejection) || !UNUSABLE.test(error.reason)) throw error
-    return { agentId: agent ?? '', agent: UNKNOWN, session: permissions }
+    return { agentId: agent ?? '', agent: UNKNOWN, session: own }
   }
 }
 

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
@@ -35,22 +35,23 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
   const { id, promptId, task, agent, model } = child
   const key = { workspace: tenure.lease.workspace, sessionId: id }
   if (task.former === undefined) {
-    const input = {
-      id,
-      parentId: session.id,
+    const { directory, projectId, subpath } = session
+    const input = create(SessionSchema, {
+      sessionId: id,
+      parentId: session.sessionId,
       title: titleOf(task, agent.id),
       agent: agent.id,
-      location: session.location,
       model: agent.model === undefined ? model : undefined,
-      metadata: undefined,
-      permissions: undefined,
-    }
+      directory,
+      projectId,
+      subpath,
+    })
     await store.createSession(key, (...made) => newSession(input, ...made), tenure.lease)
   }
   const prompt = create(PromptSchema, { text: task.prompt })
   const admission = {
     id: promptId,
-    delivery: 'queue',
+    delivery: Delivery.QUEUE,
     digest: 'task',
     admitter: principal,
     wake: true,

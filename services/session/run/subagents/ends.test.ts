@@ -234,7 +234,7 @@ test('a child that is interrupted and prompted again fails the call, before anyb
     const lease = await acquire(store, 60_000)
     if (lease.sessionId !== sessionId) continue
     await store.settleAborted(lease)
-    await store.endRun(lease, 'interrupted')
+    await store.endRun(lease, Outcome.INTERRUPTED)
   }
   await store.admitPrompt('wrk_1', admission('msg_again', { sessionId, text: 'Thanks' }))
   await store[Symbol.asyncDispose]()

@@ -1,6 +1,8 @@
+import type { Message, RunEnded } from '#gen/portico/session/v1/message_pb.js'
+import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
@@ -53,8 +55,8 @@ export async function followChild(
   if (end === undefined) return fail('removed', REMOVED)
   const { error, outcome, answer } = end
   const text = `task_id: ${sessionID}\n\n<task_result>\n${answer}\n</task_result>`
-  if (outcome === 'interrupted') return fail('interrupted', INTERRUPTED, text)
-  if (outcome === 'failed') return fail('failed', `The task failed: ${error?.message ?? ''}`, text)
+  if (outcome === Outcome.INTERRUPTED) return fail('interrupted', INTERRUPTED, text)
+  if (outcome === Outcome.FAILED) return fail('failed', `The task failed: ${error?.message ?? ''}`, text)
   return { error: undefined, content: [textResult(text)], metadata }
 }
 
@@ -62,7 +64,7 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
   const { store, watchers, tenure, clock, session, subagents } = run
   const { workspace } = tenure.lease
   // A session's parent never changes, but an imported call may name any session.
-  if ((await store.getSession(workspace, sessionId))?.parentId !== session.id) return 'removed'
+  if ((await store.getSession(workspace, sessionId))?.parentId !== session.sessionId) return 'removed'
   const prompt = await promptOf(run, sessionId, promptId)
   if (prompt === undefined) return 'removed'
   const late = new AbortController()
@@ -75,17 +77,17 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
       ({ state, leaseNow }, item) => ({
         rest: item?.state ?? 'waiting',
         busy: isBusy(state, leaseNow),
-        timeIdle: state.timeIdle,
+        idleTime: state.idleTime,
       }),
     ),
   )
   let lookedAt: number | undefined
   try {
     return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), async (found) => {
-      const { rest, busy, timeIdle } = found
+      const { rest, busy, idleTime } = found
       if (!busy) return rest
-      if (rest !== 'delivered' || timeIdle === lookedAt) return undefined
-      lookedAt = timeIdle
+      if (rest !== 'delivered' || idleTime === lookedAt) return undefined
+      lookedAt = idleTime
       const end = await findEnd(run, sessionId, promptId)
       return end !== undefined && isOver(end.idle) ? rest : undefined
     })
@@ -123,15 +125,15 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   const prompt = await store.getMessage(workspace, sessionId, promptId)
   if (prompt === undefined) return undefined
   const anchor = { seq: prompt.seq, direction: 'next' } as const
-  const query = { type: 'idle', order: 'ascending', limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
+  const query = { type: 'idle', order: Order.ASCENDING, limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
   const page = await store.listMessages(workspace, sessionId, query)
   const ends = (page?.items ?? []).flatMap(({ seq, message }) =>
-    message.type === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message }] : [],
+    message.kind.case === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message.kind.value }] : [],
   )
   return ends.find(({ idle }) => isOver(idle)) ?? ends.at(-1)
 }
 
-function isOver({ outcome, goesOn = outcome === 'interrupted' }: IdleMessage): boolean {
+function isOver({ outcome, goesOn = outcome === Outcome.INTERRUPTED }: RunEnded): boolean {
   return !goesOn
 }
 
@@ -142,15 +144,16 @@ async function readEnd(run: RunContext, sessionId: string, promptId: string) {
   if (found === undefined) return undefined
   const { begin, end, idle } = found
   const anchor = { seq: end, direction: 'next' } as const
-  const query = { type: 'assistant', order: 'descending', limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
+  const query = { type: 'assistant', order: Order.DESCENDING, limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
   const steps = await store.listMessages(tenure.lease.workspace, sessionId, query)
   if (steps === undefined) return undefined
   const own = steps.items.filter(({ seq }) => seq > begin)
-  const texts = own.map(({ message }) => textOf(message as AssistantMessage))
+  const texts = own.map(({ message }) => textOf(message))
   return { outcome: idle.outcome, error: idle.error, answer: cut(texts.find(Boolean)) }
 }
 
-function textOf({ parts }: AssistantMessage): string {
+function textOf({ kind }: Message): string {
+  const parts = kind.case === 'assistant' ? kind.value.parts : []
   return parts
     .flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : []))
     .join('\n\n')

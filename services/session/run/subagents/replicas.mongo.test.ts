@@ -44,10 +44,10 @@ suite('subagents in two session services on one MongoDB', { skip: skipWithoutMon
       const [child] = await childrenOf()
       const taken = who === 'parent' ? sessionId : child?.sessionId
       const sessions = mongo.db.collection('sessions')
-      const fenceOf = async () => (await sessions.findOne({ id: taken }))?.fence
+      const fenceOf = async () => (await sessions.findOne({ sessionId: taken }))?.fence
       const before = await fenceOf()
       // As if its owner had been killed: the lease has run out, and nobody gave it back.
-      await sessions.updateOne({ id: taken }, { $set: { leaseUntil: 1, claimableAt: 1 }, $inc: { version: 1 } })
+      await sessions.updateOne({ sessionId: taken }, { $set: { leaseUntil: 1, claimableAt: 1 }, $inc: { version: 1 } })
       await waitFor('it to be taken over', async () => (await fenceOf()) !== before)
       found.resolve()
       await two.wait(sessionId)

@@ -1,7 +1,7 @@
 import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { invalidInput } from '#services/session/domain/generation/call-outcome.ts'
-import { callsOf } from '#services/session/domain/message.ts'
+import { callsOf, modelOf } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { type Delegation, delegationOf } from '#services/session/domain/subagent/delegation.ts'
 import { parseTask, type TaskInput } from '#services/session/domain/subagent/task-input.ts'
@@ -89,7 +89,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<void> {
   const { delegation, task, agent } = given
-  const { model } = step.draft.message
+  const model = modelOf(step.draft.message.kind.value)
   const child = { id: delegation.sessionID, promptId: promptIdOf(step, part), task, agent, model }
   // Not in parallel: all of them write the parent.
   const began = await inTurn(run, signal, () => beginChild(run, child)).catch((error: unknown) => {
@@ -121,11 +121,12 @@ async function inTurn<T>({ subagents }: RunContext, signal: AbortSignal, work: (
 
 /** The id of the prompt that a call admits; the same for every owner. */
 function promptIdOf({ draft: { message } }: StepRecorder, { callId }: AssistantTool): string {
-  return `${message.id}_${message.parts.findIndex(({ part }) => part.case === 'tool' && part.value.callId === callId)}`
+  const { parts } = message.kind.value
+  return `${message.messageId}_${parts.findIndex(({ part }) => part.case === 'tool' && part.value.callId === callId)}`
 }
 
 function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: AssistantTool): boolean {
-  const tasks = callsOf(message.parts).filter(({ name }) => name === TASK)
+  const tasks = callsOf(message.kind.value.parts).filter(({ name }) => name === TASK)
   return tasks.findIndex((task) => task.callId === callId) >= MOST_TASKS
 }
 
@@ -133,7 +134,7 @@ function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: Assistan
 async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
   const { catalog, session } = run
   try {
-    const getAgent = () => catalog.getAgent(runCall(run, signal), session.location.directory, id)
+    const getAgent = () => catalog.getAgent(runCall(run, signal), session.directory, id)
     const { agent } = await tryPeer(run, signal, getAgent)
     return { id, description: undefined, model: agent.model }
   } catch (error) {
@@ -153,7 +154,7 @@ async function formerProblem({ store, tenure, session }: RunContext, { former, a
   if (former === undefined) return undefined
   const found = await store.getSession(tenure.lease.workspace, former)
   const type = 'task.session_unknown'
-  if (found?.parentId !== session.id) return structuredError(type, `There is no task ${former} of this session`)
+  if (found?.parentId !== session.sessionId) return structuredError(type, `There is no task ${former} of this session`)
   return found.agent === agent
     ? undefined
     : structuredError(type, `The task ${former} is one of the agent ${found.agent}`)

@@ -78,10 +78,10 @@ test('until what a kill cut off is settled, replies are refused, and the run goe
 test('a reply that was accepted before a kill counts, even if the run has not seen it', async () => {
   const seen: unknown[] = []
   for (const [reply, message, autoResume] of [
-    ['once', '', true],
-    ['reject', '', true],
-    ['reject', '', false],
-    ['reject', 'Read it', true],
+    [Reply.ONCE, '', true],
+    [Reply.REJECT, '', true],
+    [Reply.REJECT, '', false],
+    [Reply.REJECT, 'Read it', true],
   ] as const) {
     await using service = await openSessionService()
     const requestId = await asking(service)

@@ -1,6 +1,6 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { MessageOf } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
@@ -46,7 +46,7 @@ export async function giveUp(run: Drain): Promise<void> {
  * Settles what a former owner left. If the run continues, returns the steps with delegated calls, which continue, too.
  * Child sessions that nobody waits for any more are interrupted.
  */
-export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly AssistantMessage[]> {
+export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly MessageOf<'assistant'>[]> {
   await endFormerTools(run)
   const { kept, abandoned } = await run.owned.settleAborted({ keep: goesOn })
   await interruptDelegates(run, abandoned)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
-import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -36,7 +35,7 @@ function open() {
     asked,
     titles,
     find(workspaceId: string, n: number): void {
-      const session = { id: 'ses_1', location: { directory: '/' } } as Session
+      const session = create(SessionSchema, { sessionId: 'ses_1', directory: '/' })
       const principal = { workspaceId } as Admitter
       const prompt = create(PromptSchema, { text: 'Hello' })
       titles.find({ id: `${workspaceId} ${n}`, session, principal, prompt })

@@ -1,5 +1,5 @@
 import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
-import type { Prompt } from '#gen/portico/session/v1/session_pb.js'
+import type { Prompt, Session } from '#gen/portico/session/v1/session_pb.js'
 import { finishTitle } from '#services/session/domain/description.ts'
 import {
   generationRequest,
@@ -9,7 +9,6 @@ import {
   usageOf,
 } from '#services/session/domain/generation/generation.ts'
 import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { Session } from '#services/session/domain/session.ts'
 import { titleIn, titleInput } from '#services/session/domain/title.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
@@ -85,16 +84,16 @@ export class Titles implements AsyncDisposable {
     const { store, catalog, inference } = this.#dependencies
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LONGEST)])
     const call: PeerCall = { principal, requestId: id, signal }
-    const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
+    const { agent } = await catalog.getAgent(call, session.directory, AGENT)
     const model = agent.model ?? session.model ?? (await inference.findModel(call, undefined)).model
     const generation = generationRequest(agent, model, {
       requestId: id,
-      sessionId: session.id,
+      sessionId: session.sessionId,
       origin: 'title',
       messages: [turn(Role.SYSTEM, textContent(agent.system ?? '')), turn(Role.USER, textContent(input))],
     })
     const { text, costNanos, tokens } = await this.#callModel(call, generation)
-    const key = { workspace: principal.workspaceId, sessionId: session.id }
+    const key = { workspace: principal.workspaceId, sessionId: session.sessionId }
     await store.revise(key, nothing, (revision) =>
       finishTitle(revision, id, { title: titleIn(text), costNanos, tokens }),
     )
@@ -118,6 +117,6 @@ export class Titles implements AsyncDisposable {
     // The agent is disabled, or the session is gone.
     const expected = error instanceof Rejection && ['AGENT_NOT_FOUND', 'SESSION_NOT_FOUND'].includes(error.reason)
     if (expected || this.#closing.signal.aborted) return
-    this.#dependencies.logger.info({ err: error, sessionId: session.id }, 'No title was found')
+    this.#dependencies.logger.info({ err: error, sessionId: session.sessionId }, 'No title was found')
   }
 }

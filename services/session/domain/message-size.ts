@@ -9,13 +9,18 @@ const MEMBER_BYTES = 16
 /** How many bytes JSON needs at most for one byte of a text. */
 const ESCAPE_BYTES = 6
 
-/** The approximate size of a value in a message, in bytes. */
+/** The name of a message's type. It is short, since free data may contain the like. */
+const TYPE_NAME = /^portico\.[\w.]{1,60}$/
+
+/** The approximate size of a value in a message, in bytes; names of types do not count. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value !== 'object' || value === null) return 0
   let bytes = 0
   for (const [name, member] of Object.entries(value)) {
-    bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
+    if (name !== '$typeName' || typeof member !== 'string' || !TYPE_NAME.test(member)) {
+      bytes += Buffer.byteLength(name) + MEMBER_BYTES + bytesOf(member)
+    }
   }
   return bytes
 }
@@ -25,16 +30,12 @@ export function fitsAsJson(value: unknown, bytes: number): boolean {
   return bytesOf(value) * ESCAPE_BYTES <= bytes || jsonBytesOf(value) <= bytes
 }
 
-/** How many bytes a value has as JSON; 0: undefined. */
+/** How many bytes a value has as JSON, with the names of types; 0: undefined. */
 export function jsonBytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(moneyAsText(value)) ?? '')
+  return Buffer.byteLength(JSON.stringify(value, typeof value === 'object' ? asJson : undefined) ?? '')
 }
 
-/**
- * A message with its money as text, since JSON has no int64. A replacer for JSON.stringify would take twice as long.
- */
-export function moneyAsText<T>(message: T): T | (Omit<T, 'costNanos'> & { readonly costNanos: string }) {
-  if (typeof message !== 'object' || message === null) return message
-  const { costNanos } = message as { readonly costNanos?: unknown }
-  return typeof costNanos === 'bigint' ? { ...message, costNanos: costNanos.toString() } : message
+/** Money as text, since JSON has no int64. */
+function asJson(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
 }
