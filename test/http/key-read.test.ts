@@ -3,19 +3,13 @@ import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { StatementSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { DIALECTS } from '#test/support/client.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { recordSpans } from '#test/support/spans.ts'
 import { addWorkspaceKeys } from '#test/support/workspace-keys.ts'
 
 const KEY = 'sk-portico-of-workspace-one'
 const RPC = 'portico.identity.v1.IdentityService/'
-
-const messages = [{ role: 'user', content: 'Hello' }]
-const DIALECTS = {
-  responses: { input: 'Hello' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
-}
 
 /** Counts how often a row of a key is read from now on. */
 function countKeyReads(t: TestContext): () => number {

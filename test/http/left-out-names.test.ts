@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ask, DIALECTS, notApplied } from '#test/support/not-applied.ts'
+import { DIALECTS } from '#test/support/client.ts'
+import { ask, notApplied } from '#test/support/not-applied.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { created, send } from '#test/support/presets.ts'
 import { chatConfig, providerConfig } from '#test/support/provider-config.ts'

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
-import { call } from '#test/support/client.ts'
+import { call, DIALECTS } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
 
-/** A request in each dialect. */
-const ASKED = {
-  '/api/v1/responses': { input: 'Hi' },
-  '/api/v1/chat/completions': { messages: [{ role: 'user', content: 'Hi' }] },
-  '/api/v1/messages': { max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] },
-}
+const PATHS = Object.keys(DIALECTS).map((dialect) => `/api/v1/${dialect}`)
 
 async function ask(portico: Portico, path: string, body: object, key = PORTICO_KEYS.api) {
-  const whole = { model: 'portico/echo', ...ASKED[path as keyof typeof ASKED], ...body }
+  const whole = { model: 'portico/echo', ...DIALECTS[path.slice('/api/v1/'.length)], ...body }
   const headers = { 'x-openrouter-metadata': 'enabled' }
   const { status, json } = await call(portico, 'POST', path, whole, { key, headers })
   const message = json.error?.message as string | undefined
@@ -24,7 +19,7 @@ async function ask(portico: Portico, path: string, body: object, key = PORTICO_K
 
 test('the first of `models` is used where no model is named, in every dialect', async () => {
   await using portico = await openPortico()
-  for (const path of Object.keys(ASKED)) {
+  for (const path of PATHS) {
     const { status, metadata } = await ask(portico, path, { model: null, models: ['portico/echo', 'a/b'] })
     assert.deepEqual([status, /"requested":"([^"]*)"/.exec(metadata)?.[1]], [200, 'portico/echo'], path)
   }
@@ -35,7 +30,7 @@ test('a key uses only the models that its terms allow, under any name, from the 
   const { identity, operator } = portico
   const terms = { allowedModels: ['openai/*'] }
   const { apiKey, secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
-  for (const path of Object.keys(ASKED)) {
+  for (const path of PATHS) {
     for (const model of ['portico/echo', 'echo', 'portico/echo:free']) {
       const { status, message } = await ask(portico, path, { model }, secret)
       assert.deepEqual([status, message], [403, 'The key may not use the model "portico/echo"'], `${path} ${model}`)
@@ -43,12 +38,12 @@ test('a key uses only the models that its terms allow, under any name, from the 
   }
   const changes = { keyId: apiKey?.keyId ?? '', terms: { allowedModels: ['portico/e*'] } }
   await identity.updateApiKey({ ...changes, updateMask: { paths: ['terms.allowed_models'] } }, operator)
-  for (const path of Object.keys(ASKED)) assert.equal((await ask(portico, path, {}, secret)).status, 200, path)
+  for (const path of PATHS) assert.equal((await ask(portico, path, {}, secret)).status, 200, path)
 })
 
 test('demands that the only endpoint does not meet are 404, and others are served', async () => {
   await using portico = await openPortico()
-  for (const path of Object.keys(ASKED)) {
+  for (const path of PATHS) {
     for (const [provider, demand] of [
       [{ only: ['openai'] }, 'only'],
       [{ ignore: ['portico'] }, 'ignore'],
@@ -84,7 +79,8 @@ test('the routing object is closed, and the one of a request replaces that of it
     [{ max_price: { video: 1 } }, '.max_price: has the unknown member "video"'],
     [{ preferred_max_latency: 'fast' }, '.preferred_max_latency'],
   ]
-  for (const [path, dialect] of Object.keys(ASKED).map((path) => [path, path.slice('/api/v1/'.length)] as const)) {
+  for (const dialect of Object.keys(DIALECTS)) {
+    const path = `/api/v1/${dialect}`
     assert.equal((await ask(portico, path, { provider: known })).status, 200, path)
     for (const [provider, field] of refused) {
       const { status, message } = await ask(portico, path, { provider })
@@ -101,7 +97,7 @@ test('the routing object is closed, and the one of a request replaces that of it
 test('variants of models are ignored and named', async () => {
   await using portico = await openPortico()
   const variants = ['nitro', 'floor', 'free', 'online', 'thinking', 'extended', 'exacto']
-  for (const path of Object.keys(ASKED)) {
+  for (const path of PATHS) {
     for (const variant of variants) {
       const { status, metadata } = await ask(portico, path, { model: `portico/echo:${variant}` })
       assert.equal(status, 200, path)
@@ -120,7 +116,7 @@ test('the endpoints of a model are counted, also where a filter leaves one of th
     { ...provider, id: 'other', baseURL: `${other.url}/v1` },
   ])
   await using portico = await openPortico({ PORTICO_CONFIG: config })
-  for (const path of Object.keys(ASKED)) {
+  for (const path of PATHS) {
     for (const ignore of [[], ['broken']]) {
       const { metadata } = await ask(portico, path, { model: 'gpt', provider: { ignore } })
       const selected = { provider: ignore.length === 0 ? 'broken' : 'other', selected: true }

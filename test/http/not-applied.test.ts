@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ask, DIALECTS, notApplied } from '#test/support/not-applied.ts'
+import { DIALECTS } from '#test/support/client.ts'
+import { ask, notApplied } from '#test/support/not-applied.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'

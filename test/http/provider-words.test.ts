@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { send } from '#test/support/client.ts'
+import { DIALECTS, send } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
@@ -51,13 +51,6 @@ const CODES: Readonly<Record<string, string>> = {
   invalid_request: 'invalid_prompt',
   content_policy_violation: 'image_content_policy_violation',
   rate_limit_exceeded: 'rate_limit_exceeded',
-}
-
-const messages = [{ role: 'user', content: 'Hello' }]
-const DIALECTS: Readonly<Record<string, object>> = {
-  responses: { input: 'Hello' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
 }
 
 function ask(portico: Portico, dialect: string, more: object = {}): Promise<Response> {

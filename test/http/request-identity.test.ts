@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { DIALECTS } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
 
-const messages = [{ role: 'user', content: 'Hello' }]
-const DIALECTS: Readonly<Record<string, object>> = {
-  responses: { input: 'Hello' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
-}
 const HEADERS = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
 
 test('the row of a request says its session, end user and application, each from where it counts first', async () => {

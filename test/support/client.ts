@@ -9,6 +9,14 @@ export interface Server {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+const messages = [{ role: 'user', content: 'Hello' }]
+/** The shortest request in each dialect, by its path below `/api/v1`, without its model. */
+export const DIALECTS: Readonly<Record<string, object>> = {
+  responses: { input: 'Hello' },
+  'chat/completions': { messages },
+  messages: { messages, max_tokens: 9 },
+}
+
 /** How a request is sent. */
 export interface Sending {
   /** The key, or the access token. */

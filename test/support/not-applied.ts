@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
-import { send } from '#test/support/client.ts'
+import { DIALECTS, send } from '#test/support/client.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
-
-const messages = [{ role: 'user', content: 'Hi' }]
-/** A request in each dialect, without its model. */
-export const DIALECTS: Readonly<Record<string, object>> = {
-  responses: { input: 'Hi' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
-}
 
 /** Sends a request, and returns its answer with the id of its generation. */
 export async function ask(portico: Portico, dialect: string, body: object): Promise<{ json: Json; id: string }> {
