@@ -52,9 +52,15 @@ const DRIVERS = [
   ...['@modelcontextprotocol/client', '@pydantic/genai-prices', 'semver', 'jose'],
 ]
 
+/** The services that one calls for every step, whose records are its own as well. */
+const CALLED: Readonly<Record<string, readonly string[]>> = {
+  session: ['catalog', 'inference'],
+  inference: ['identity'],
+}
+
 /** The records of a service, and of those that it calls for every step. */
 function recordsOf(service: string): string[] {
-  const services = service === 'session' ? [service, 'catalog', 'inference'] : [service]
+  const services = [service, ...(CALLED[service] ?? [])]
   return [...services.map((each) => `#gen/portico/${each}/v1/*_pb.js`), '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
 }
 
@@ -139,9 +145,9 @@ const MATRIX: readonly MatrixRow[] = [
       allow: [...adapterOf(service), `-../${other}/**`, `-#services/${service}/adapters/${other}/**`],
     })),
     {
-      name: 'adapters of peers also know generated code, and the mappers of handlers',
-      files: [`services/${service}/adapters/rpc/**`],
-      allow: [...adapterOf(service), `#services/${service}/rpc/**`, ...CONNECT],
+      name: 'adapters of peers also know generated code',
+      files: [`services/${service}/adapters/rpc/**`, `services/${service}/adapters/rpc-*.ts`],
+      allow: [...adapterOf(service), ...CONNECT],
     },
   ]),
   {

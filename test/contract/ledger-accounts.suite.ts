@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { type KeyTerms, KeyTermsSchema, KeyTerms_Reset as Reset } from '#gen/portico/identity/v1/identity_pb.js'
 import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { dayOf } from '#services/inference/domain/ledger/account.ts'
 import type { Admission } from '#services/inference/domain/ledger/admission.ts'
-import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { Clock } from '#shared/clock.ts'
 import { closing, type LedgerStore, maxCost, opening } from './ledger.suite.ts'
 
 /** Terms that limit nothing. */
-export const NO_TERMS: KeyTerms = {
-  limitNanos: undefined,
-  limitReset: 'never',
-  requestsPerMinute: undefined,
-  tokensPerMinute: undefined,
-
-  concurrentRequests: undefined,
-  workspaceLimitNanos: undefined,
-  allowedModels: [],
-}
+export const NO_TERMS: KeyTerms = create(KeyTermsSchema)
 /** What `maxCost` costs at most. */
 const HIGHEST = 23n
 const DAY_MS = 86_400_000
@@ -39,15 +31,15 @@ export function accountsSuite(
 
   rule('of many concurrent requests as many are admitted as a limit pays for', async (store, clock) => {
     await using ledger = await store.open(clock)
-    for (const terms of [
+    for (const [number, terms] of [
       { ...NO_TERMS, limitNanos: 5n * HIGHEST },
       { ...NO_TERMS, workspaceLimitNanos: 5n * HIGHEST },
       { ...NO_TERMS, limitNanos: 9n * HIGHEST, workspaceLimitNanos: 5n * HIGHEST + 1n },
       { ...NO_TERMS, concurrentRequests: 5 },
       { ...NO_TERMS, requestsPerMinute: 5 },
       { ...NO_TERMS, tokensPerMinute: 15n },
-    ]) {
-      const workspaceId = `wrk_${Object.values(terms).join()}`
+    ].entries()) {
+      const workspaceId = `wrk_${number}`
       const ids = Array.from({ length: 40 }, (_, i) => `req_${i}`)
       const open = (requestId: string) => ledger.open({ ...opening, workspaceId, requestId }, maxCost, terms)
       const admissions = await Promise.all(ids.map(open))
@@ -89,18 +81,18 @@ export function accountsSuite(
     await using ledger = await store.open(clock)
     // A Saturday.
     clock.time = Date.UTC(2026, 0, 31, 12)
-    const spend = async (requestId: string, limitReset: KeyTerms['limitReset']): Promise<Admission['admitted']> => {
+    const spend = async (requestId: string, limitReset: Reset): Promise<Admission['admitted']> => {
       const terms = { ...NO_TERMS, limitNanos: HIGHEST, limitReset }
       const { admitted } = await ledger.open({ ...opening, requestId }, maxCost, terms)
       if (admitted) await ledger.close([{ ...closing, requestId, costNanos: HIGHEST }])
       return admitted
     }
-    assert.deepEqual([await spend('a', 'daily'), await spend('b', 'daily')], [true, false])
+    assert.deepEqual([await spend('a', Reset.DAILY), await spend('b', Reset.DAILY)], [true, false])
     clock.time += DAY_MS
-    const sunday = [await spend('c', 'weekly'), await spend('d', 'monthly'), await spend('e', 'daily')]
+    const sunday = [await spend('c', Reset.WEEKLY), await spend('d', Reset.MONTHLY), await spend('e', Reset.DAILY)]
     assert.deepEqual(sunday, [false, true, false])
     clock.time += DAY_MS
-    const monday = [await spend('f', 'never'), await spend('g', 'monthly'), await spend('h', 'weekly')]
+    const monday = [await spend('f', Reset.NEVER), await spend('g', Reset.MONTHLY), await spend('h', Reset.WEEKLY)]
     assert.deepEqual(monday, [false, false, true])
     const [account] = await ledger.accounts('wrk_1', ['key_1'])
     assert.deepEqual(

@@ -16,7 +16,7 @@ async function makeStore() {
   return {
     open: (clock: Clock) => MongoLedger.open(mongo, clock),
     async expireLeases(): Promise<void> {
-      await mongo.db.collection('inference_leases').updateMany({}, { $set: { expiresAt: new Date(0) } })
+      await mongo.db.collection('inference_leases').updateMany({}, { $set: { expireTime: 0n } })
     },
     async forgetHolds(): Promise<void> {
       const nothing = { holds: [], heldRequests: 0, heldNanos: 0n, revision: 99 }

@@ -1,7 +1,7 @@
 import { mongoSchema } from '#shared/stores/mongo-table.ts'
 import { sqliteSchema } from '#shared/stores/sqlite-table.ts'
 import { accounts } from './tables/accounts.ts'
-import { dailySums, ledger } from './tables/ledger.ts'
+import { dailySums, leases, ledger } from './tables/ledger.ts'
 import { presets, presetVersions } from './tables/presets.ts'
 
 /** The schema of `inference.sqlite`. */
@@ -11,4 +11,6 @@ export const SQLITE = sqliteSchema([ledger, accounts, dailySums])
 export const SQLITE_PRESETS = sqliteSchema([presets, presetVersions])
 
 /** The schema of what the inference service has in MongoDB. */
-export const MONGO = mongoSchema('inference', [ledger, accounts, presets, presetVersions], { prefix: 'inference_' })
+export const MONGO = mongoSchema('inference', [ledger, leases, accounts, presets, presetVersions], {
+  prefix: 'inference_',
+})

@@ -1,5 +1,5 @@
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Principal } from '#shared/rpc/call-context.ts'
-import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 
 /** Decides whether a caller may still spend. */
 export interface KeyChecker {

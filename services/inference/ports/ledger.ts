@@ -1,7 +1,7 @@
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Activity, GenerationRecord } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Account } from '../domain/ledger/account.ts'
 import type { Admission, MaxCost } from '../domain/ledger/admission.ts'
-import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 
 /** In whose account a request counts. */
 interface AccountOwner {

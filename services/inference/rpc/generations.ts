@@ -20,7 +20,6 @@ import { countTokens } from '../run/count-tokens.ts'
 import { Generation, type GenerationDependencies, type GenerationInput } from '../run/generation.ts'
 import { runSteps } from '../run/steps.ts'
 import { checkGeneration } from './check-generation.ts'
-import { parseTerms } from './parse-terms.ts'
 
 type Handlers = Pick<ServiceImpl<typeof InferenceService>, 'generate' | 'streamGenerate' | 'countTokens'>
 
@@ -68,7 +67,7 @@ function toGeneration(
   check(request !== undefined, 'generation', 'is missing')
   checkGeneration(request)
   const authenticated = isAuthenticated(context)
-  return new Generation({ principal, authenticated, terms: parseTerms(terms), caller: context.signal, form, request })
+  return new Generation({ principal, authenticated, terms, caller: context.signal, form, request })
 }
 
 /** An event as the caller gets it: the first one says who answers. */

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { type KeyTerms, KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import {
   EMPTY_ACCOUNT,
   holding,
@@ -7,7 +9,6 @@ import {
   settling,
 } from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
-import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import { WORKSPACE } from '../tables/accounts.ts'
 import type { AccountBook } from './account-book.ts'
 import type { HoldEntry } from './account-document.ts'
@@ -38,23 +39,13 @@ export async function reserve(book: AccountBook, reservation: Reservation): Prom
   const key = await inKey()
   if (!key.admitted) return key
   const maxCost = { ...reservation.maxCost, outputTokens: key.outputTokens ?? reservation.maxCost.outputTokens }
-  const limit = { ...UNLIMITED, workspaceLimitNanos: terms.workspaceLimitNanos }
+  const limit = create(KeyTermsSchema, { workspaceLimitNanos: terms.workspaceLimitNanos })
   const whole = await hold(book, WORKSPACE, { ...reservation, maxCost }, limit)
   if (!whole.admitted) {
     await settleHold(book, workspaceId, apiKeyId, entry.name, undefined, now)
     return whole
   }
   return { ...whole, outputTokens: whole.outputTokens ?? key.outputTokens }
-}
-
-const UNLIMITED: KeyTerms = {
-  limitNanos: undefined,
-  limitReset: 'never',
-  requestsPerMinute: undefined,
-  tokensPerMinute: undefined,
-  concurrentRequests: undefined,
-  workspaceLimitNanos: undefined,
-  allowedModels: [],
 }
 
 /** The account of a workspace has only its own limit, and that of a key does not know its workspace's. */

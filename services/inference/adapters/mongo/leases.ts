@@ -1,17 +1,18 @@
 import type { Collection } from 'mongodb'
 import type { Clock } from '#shared/clock.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import type { MongoDocument } from '#shared/stores/mongo-table.ts'
+import type { leases } from '../tables/ledger.ts'
 
-/** A process that writes the ledger, and until when it counts as alive, by the server's clock. */
-export interface LeaseDocument {
-  readonly _id: string
-  readonly expiresAt: Date
-}
+/** The lease of a process. */
+export type LeaseDocument = MongoDocument<typeof leases>
 
 /** A process that has not renewed its lease for this long counts as dead. */
 const LEASE_MS = 9_000
 /** Leases of dead processes are not needed for longer. */
 const FORGET_MS = 3_600_000
+/** In milliseconds since the epoch. */
+const NOW = { $toLong: '$$NOW' }
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** The dead ones among the processes: those that have left and, if `judgesLeases`, those whose lease has expired. */
@@ -21,7 +22,7 @@ export async function deadAmong(
   judgesLeases: boolean,
 ): Promise<string[]> {
   if (processes.length === 0) return []
-  const valid = judgesLeases ? { $expr: { $gt: ['$expiresAt', '$$NOW'] } } : {}
+  const valid = judgesLeases ? { $expr: { $gt: ['$expireTime', NOW] } } : {}
   const lives = { _id: { $in: processes }, ...valid }
   const alive = new Set((await leases.find(lives, LIMIT).toArray()).map(({ _id }) => _id))
   return processes.filter((process) => !alive.has(process))
@@ -56,9 +57,9 @@ export class OwnLease {
    * others may have been unable to renew theirs.
    */
   async renew(): Promise<boolean> {
-    const expiresAt = { $add: ['$$NOW', LEASE_MS] }
+    const expireTime = { $add: [NOW, LEASE_MS] }
     const lastsUntil = this.#clock.monotonic() + LEASE_MS
-    await this.#leases.updateOne({ _id: this.process }, [{ $set: { expiresAt } }], { upsert: true, ...LIMIT })
+    await this.#leases.updateOne({ _id: this.process }, [{ $set: { expireTime } }], { upsert: true, ...LIMIT })
     const now = this.#clock.monotonic()
     if (now - this.#renewed > LEASE_MS) this.#judgesFrom = now + LEASE_MS
     this.#renewed = now
@@ -68,7 +69,7 @@ export class OwnLease {
 
   /** Ends the lease: this process leaves. Also removes the leases of processes that died long ago. */
   async end(): Promise<void> {
-    const forgotten = { $expr: { $lt: ['$expiresAt', { $subtract: ['$$NOW', FORGET_MS] }] } }
+    const forgotten = { $expr: { $lt: ['$expireTime', { $subtract: [NOW, FORGET_MS] }] } }
     await this.#leases.deleteMany({ $or: [{ _id: this.process }, forgotten] }, LIMIT)
   }
 }

@@ -1,4 +1,5 @@
 import { type Collection, MongoServerError } from 'mongodb'
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import {
   type Activity,
   type GenerationRecord,
@@ -6,7 +7,6 @@ import {
 } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
 import type { Admission, MaxCost } from '#services/inference/domain/ledger/admission.ts'
-import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type {
   ActivityQuery,
   Ledger,

@@ -105,6 +105,9 @@ export const ledger = defineTable({
   },
 })
 
+/** The processes that write the ledger in MongoDB, and until when each counts as alive, by the server's clock. */
+export const leases = defineTable({ name: 'leases', columns: { expireTime: wide() }, mongo: { indexes: [] } })
+
 /** The columns in SQLite. */
 export const rowColumns = { ...ledger.columns, ...sqliteColumns }
 

@@ -1,4 +1,4 @@
-import type { LimitReset } from './key-terms.ts'
+import { KeyTerms_Reset as Reset } from '#gen/portico/identity/v1/identity_pb.js'
 
 /** What a key, or a workspace, has spent so far, and what its running requests hold. */
 export interface Account {
@@ -103,17 +103,17 @@ export function accountAt(account: Account, now: number): Account {
   }
 }
 
-/** What was spent in the current period of a limit. */
-export function spentIn(account: Account, reset: LimitReset): bigint {
+/** What was spent in the current period of a limit; one that is unknown here never ends. */
+export function spentIn(account: Account, reset: Reset | undefined): bigint {
   switch (reset) {
-    case 'never':
-      return account.totalNanos
-    case 'daily':
+    case Reset.DAILY:
       return account.dayNanos
-    case 'weekly':
+    case Reset.WEEKLY:
       return account.weekNanos
-    case 'monthly':
+    case Reset.MONTHLY:
       return account.monthNanos
+    default:
+      return account.totalNanos
   }
 }
 

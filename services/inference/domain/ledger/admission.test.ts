@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { type MediaPart, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { accountAt, dayOf, EMPTY_ACCOUNT, holding, minuteOf, monthOf, releasing, settling, weekOf } from './account.ts'
 import { admit, highestCost } from './admission.ts'
 import { inputTokensOf } from './estimate.ts'
-import type { KeyTerms } from './key-terms.ts'
 
-const NO_TERMS: KeyTerms = {
-  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
-  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
-}
+const NO_TERMS = create(KeyTermsSchema)
 const MAX_COST = {
   inputTokens: 3n,
   outputTokens: 100n,

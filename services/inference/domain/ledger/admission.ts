@@ -1,6 +1,6 @@
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { MAX_COST_NANOS } from '../cost.ts'
 import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } from './account.ts'
-import type { KeyTerms } from './key-terms.ts'
 
 /** What determines the maximum cost of a request. */
 export interface MaxCost {
@@ -71,6 +71,12 @@ export function admit(
   if (!paid.admitted) return paid
   const refusal = rateRefusal(key, maxCost, terms, now)
   return refusal === undefined ? paid : { admitted: false, refusal }
+}
+
+/** The spending limit that a key has, if any: its own, else that of its workspace. */
+export function moneyLimitOf(terms: KeyTerms | undefined): 'key' | 'workspace' | undefined {
+  if (terms?.limitNanos !== undefined) return 'key'
+  return terms?.workspaceLimitNanos === undefined ? undefined : 'workspace'
 }
 
 /** The maximum cost of a request in nano-dollars, which is never more than a cost can be; 0 if prices are unknown. */

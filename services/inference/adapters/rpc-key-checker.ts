@@ -1,8 +1,7 @@
 import type { Transport } from '@connectrpc/connect'
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
-import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { KeyChecker } from '#services/inference/ports/key-checker.ts'
-import { parseTerms } from '#services/inference/rpc/parse-terms.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 
@@ -23,6 +22,6 @@ export class RpcKeyChecker implements KeyChecker {
     if (principal.kind === 'local-operator') return undefined
     const options = callOptions({ principal }, { signal, timeoutMs: TIMEOUT_MS })
     const { terms } = await this.#client.checkApiKey({ keyId: principal.apiKeyId }, options)
-    return parseTerms(terms)
+    return terms
   }
 }
