@@ -60,7 +60,7 @@ test('content that a fork is about to use is not deleted with its source', { ski
     mongo: Object.assign(Object.create(mongo as Mongo), slow),
     clock: systemClock,
   })
-  const [message] = source?.items.map(({ message }) => ({ ...message, id: 'msg_copy' })) ?? []
+  const [message] = source?.items.map(({ message }) => ({ ...message, messageId: 'msg_copy' })) ?? []
   assert.ok(message)
   const appended = other.appendStaged(staged, [message])
   await written.promise
