@@ -16,6 +16,20 @@ export function fromStoredJson<D extends DescMessage>(schema: D, json: unknown):
   return read(schema, json) as MessageShape<D>
 }
 
+/** What the JSON of a message may contain: the members of each message in it, with their types. */
+export type JsonForm = Readonly<Record<string, readonly string[]>>
+
+export function formOf(schema: DescMessage, form: Record<string, readonly string[]> = {}): JsonForm {
+  form[schema.typeName] = schema.fields.map(({ jsonName, fieldKind, scalar, message, enum: words }) => {
+    const values = words?.values.map((value) => `${value.number}=${value.name}`)
+    return [jsonName, fieldKind, scalar ?? message?.typeName ?? values].join(' ')
+  })
+  for (const { message } of schema.fields) {
+    if (message !== undefined && !isStruct(message) && !Object.hasOwn(form, message.typeName)) formOf(message, form)
+  }
+  return form
+}
+
 type Fields = Record<string, unknown>
 
 function write({ fields }: DescMessage, message: object): JsonObject {

@@ -14,7 +14,10 @@ export function sqliteSchema(
   steps: readonly SqliteStep[] = [],
 ): SqliteSchema {
   const create = [...tables.flatMap(createTable), ...more]
-  return { create, digest: digestOf(create), steps }
+  const forms = tables.flatMap(({ columns, sqlite }) => {
+    return Object.values({ ...columns, ...sqlite?.columns }).map(({ form }) => form)
+  })
+  return { create, digest: digestOf([create, forms]), steps }
 }
 
 function createTable({ name, columns, sqlite }: Table): string[] {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DescMessage } from '@bufbuild/protobuf'
+import { PromptSchema } from '#gen/portico/session/v1/session_pb.js'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { mongoSchema, projectionOf } from './mongo-table.ts'
@@ -12,6 +14,7 @@ import {
   integer,
   json,
   long,
+  message,
   optional,
   text,
   toChanges,
@@ -102,4 +105,22 @@ test('a store has another digest when a column changes', () => {
   const changed = defineTable({ ...notes, columns: { ...notes.columns, isDone: optional(flag()) } })
   assert.notEqual(sqliteSchema([changed]).digest, sqliteSchema([notes]).digest)
   assert.notEqual(mongoSchema('notes', [changed]).digest, mongoSchema('notes', [notes]).digest)
+})
+
+test('a schema has another digest when a message in its rows, or in a message there, has another form', () => {
+  const withColumn = (schema: DescMessage) => {
+    return defineTable({ ...notes, columns: { ...notes.columns, prompt: optional(message(schema)) } })
+  }
+  const [first, ...others] = PromptSchema.fields
+  const inner = PromptSchema.fields.map((field) => {
+    return field.message === undefined ? field : { ...field, message: { ...field.message, fields: [] } }
+  })
+  const tables = [PromptSchema, { ...PromptSchema, fields: others }, { ...PromptSchema, fields: inner }] as const
+  assert.ok(first !== undefined)
+  const digests = tables.map((schema) => {
+    const table = withColumn(schema as DescMessage)
+    return [sqliteSchema([table]).digest, mongoSchema('notes', [table]).digest]
+  })
+  assert.equal(new Set(digests.flat()).size, 6)
+  assert.equal(sqliteSchema([withColumn(PromptSchema)]).digest, digests[0]?.[0])
 })

@@ -1,6 +1,6 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { IndexDescription } from 'mongodb'
-import { fromStoredJson, toStoredJson } from './message-json.ts'
+import { formOf, fromStoredJson, type JsonForm, toStoredJson } from './message-json.ts'
 
 /** What a field of a row contains, in both kinds of store. */
 export type Stored = string | number | bigint | Uint8Array | null
@@ -13,6 +13,8 @@ export interface Column<V = unknown, S extends Stored = Stored> {
   readonly isLong?: true
   /** Integers of 64 bits are read as bigints from SQLite. */
   readonly isWide?: true
+  /** Of a message, so that a store with messages of another form has another digest. */
+  readonly form?: JsonForm
   encode(value: V): S
   decode(stored: S): V
 }
@@ -111,6 +113,7 @@ export function json<V>(): Column<V, string> {
 export function message<D extends DescMessage>(schema: D): Column<MessageShape<D>, string> {
   return {
     type: 'TEXT',
+    form: formOf(schema),
     encode: (value) => JSON.stringify(toStoredJson(schema, value)),
     decode: (stored) => fromStoredJson(schema, JSON.parse(stored)),
   }
