@@ -104,7 +104,7 @@ async function checkContents({ store, sessions }: BlobFixture, sessionId: string
   const waiting = await sessions.inspect(
     { workspace: W, sessionId },
     (reads) => reads.inbox(0, 10),
-    (_, items) => items.flatMap(({ item }) => (item.type === 'prompt' ? item.prompt.files : [])),
+    (_, items) => items.flatMap(({ item: { payload } }) => (payload.case === 'prompt' ? payload.value.files : [])),
   )
   for (const { hash } of [...said.flatMap(blobsOf), ...waiting.flatMap(blobIn)]) {
     assert.ok(await store.get(W, hash), `content of ${sessionId}`)

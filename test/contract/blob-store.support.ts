@@ -41,7 +41,7 @@ export async function promptWith(
     const blob = await store.put(W, data, hold)
     await delay(PAUSE_MS)
     const prompt = create(PromptSchema, { files: [fileOf(blob)] })
-    await sessions.admitPrompt(W, admission(id, { sessionId, prompt }))
+    await sessions.admit(W, admission(id, { sessionId, prompt }))
     return blob.hash
   })
 }

@@ -25,7 +25,7 @@ export function activityCases(test: StoreTest): void {
   test('a prompt counts when it is delivered, and a step once it has ended, with its calls', async (fixture) => {
     const { store, clock } = fixture
     await store.createSession(W, newSession('ses_2'))
-    await store.admitPrompt(W, admission('msg_waiting', { sessionId: 'ses_2', wake: false }))
+    await store.admit(W, admission('msg_waiting', { sessionId: 'ses_2', wake: false }))
     const lease = await begin(fixture)
     const begun = assistant('msg_step', {}, clock.now() + 1)
     await store.recordStep(lease, { message: begun, events: [] })

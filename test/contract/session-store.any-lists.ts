@@ -72,7 +72,7 @@ export function anyListCases(test: StoreTest): void {
           for (const sessionId of [page[0]?.sessionId ?? '', after?.sessionId ?? '', `ses_${(turn * 13) % 60}`]) {
             prompted.add(sessionId)
             const id = `msg_${order}_${search}_${turn}_${sessionId}`
-            await store.admitPrompt(W, admission(id, { sessionId, wake: false }))
+            await store.admit(W, admission(id, { sessionId, wake: false }))
           }
         }
         assert.equal(new Set(seen).size, seen.length, `none twice, ${Order[order]}, ${search}`)
@@ -102,7 +102,7 @@ export function anyListCases(test: StoreTest): void {
           clock.advance(HOUR_MS)
           if ((await store.getSession(W, sessionId)) === undefined) continue
           if (i === 3) await store.removeSession(W, sessionId)
-          else await store.admitPrompt(W, admission(`msg_${order}_${turns}_${i}`, { sessionId, wake: false }))
+          else await store.admit(W, admission(`msg_${order}_${turns}_${i}`, { sessionId, wake: false }))
         }
       }
       assert.ok(turns > 3, `${turns} turns`)
@@ -138,7 +138,7 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
   await Promise.all(made)
   for (const i of numbers.filter((n) => n % 17 === 3)) {
     clock.advance(1)
-    await store.admitPrompt(W, admission(`msg_${i}`, { sessionId: `ses_${i}`, wake: false }))
+    await store.admit(W, admission(`msg_${i}`, { sessionId: `ses_${i}`, wake: false }))
   }
   return Promise.all(numbers.map((i) => get(store, `ses_${i}`)))
 }

@@ -104,7 +104,7 @@ test('reading many long events transfers hardly more than their texts (MongoDB)'
   const { value: ready } = await store.tailEvents(W, undefined, stop.signal)[Symbol.asyncIterator]().next()
   assert.equal(ready?.type, 'ready')
   const text = 'x'.repeat(RESULT_BYTES)
-  for (let n = 0; n < CALLS; n++) await store.admitPrompt(W, admission(`msg_${n}`, { text }))
+  for (let n = 0; n < CALLS; n++) await store.admit(W, admission(`msg_${n}`, { text }))
   let bytes = 0
   mongo.client.on('commandSucceeded', ({ commandName, reply }) => {
     if (commandName === 'find') bytes += BSON.calculateObjectSize(reply as BSON.Document)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
 import { ModelRefSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Compaction_Status as Status } from '#gen/portico/session/v1/message_pb.js'
-import { Delivery, Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
+import { CompactionRequestSchema, Delivery, Outcome, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { structuredError } from '#services/session/domain/structured-error.ts'
+import type { TestAdmission } from '#test/support/session-use-cases.ts'
 import {
   acquire,
   admission,
@@ -20,10 +21,10 @@ import {
 } from './session-store.support.ts'
 import { eventsOf } from './session-store.tail.ts'
 
-const compaction = (id: string, changes: object = {}) => {
-  const { prompt: _, ...rest } = admission(id)
-  return { ...rest, ...changes }
-}
+const compaction = (id: string, delivery = Delivery.STEER): TestAdmission => ({
+  ...admission(id, { delivery }),
+  payload: { case: 'compaction', value: create(CompactionRequestSchema) },
+})
 
 /** Compactions: how they wait, run and are settled. */
 export function compactionCases(test: StoreTest): void {
@@ -31,9 +32,9 @@ export function compactionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const first = await store.admitCompaction(W, compaction('msg_c'))
-    assert.deepEqual([first.type, first.compaction], ['compaction', {}])
+    assert.deepEqual(plain(first.payload), { case: 'compaction', value: {} })
     const [one, two] = await Promise.all(
-      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: Delivery.QUEUE }))),
+      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, Delivery.QUEUE))),
     )
     assert.deepEqual([one, two], [first, first])
     assert.deepEqual(
@@ -43,7 +44,7 @@ export function compactionCases(test: StoreTest): void {
     await store.promote(lease, 'step')
     assert.deepEqual(await store.admitCompaction(W, compaction('msg_c')), first)
     await assert.rejects(store.admitCompaction(W, compaction('msg_first')), /PROMPT_CONFLICT/)
-    assert.equal((await store.admitCompaction(W, compaction('msg_d'))).id, 'msg_d')
+    assert.equal((await store.admitCompaction(W, compaction('msg_d'))).messageId, 'msg_d')
   })
 
   test('a steered compaction enters before the steers ahead of it, but never before a move', async (fixture) => {
@@ -53,7 +54,7 @@ export function compactionCases(test: StoreTest): void {
     await store.moveSession(W, moveAdmission('msg_m1'))
     await admit(store, Delivery.STEER, 'msg_s2')
     await store.admitCompaction(W, compaction('msg_c'))
-    const left = async () => (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item.id)
+    const left = async () => (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item.messageId)
     const step = async () => {
       await store.promote(lease, 'step')
       return left()

@@ -39,7 +39,7 @@ export function controlCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const synthetic = { text: 'A build failed \u0000', description: 'CI', metadata: { $a: 1 } }
-    await store.admitSynthetic(W, syntheticAdmission('msg_1', synthetic))
+    await store.admit(W, syntheticAdmission('msg_1', synthetic))
     const events = await eventsOf(store, 2, () => store.promote(lease, 'step'))
     assert.deepEqual(
       events.map(({ data }) => plain(data)),
@@ -60,12 +60,11 @@ export function controlCases(test: StoreTest): void {
     assert.deepEqual(plain(enqueued?.data), {
       type: 'inbox-enqueued',
       item: {
-        type: 'move',
-        id: 'msg_1',
+        messageId: 'msg_1',
         sessionId: 'ses_1',
-        move: plain(there),
+        createTime: clock.now(),
         delivery: Delivery.STEER,
-        timeCreated: clock.now(),
+        payload: { case: 'move', value: plain(there) },
       },
     })
     assert.deepEqual(locationOf(await get(store)), here)
@@ -97,7 +96,7 @@ export function controlCases(test: StoreTest): void {
     await admit(store, Delivery.STEER, 'msg_s1')
     await store.moveSession(W, moveAdmission('msg_m1'))
     await store.moveSession(W, moveAdmission('msg_m2'))
-    await store.admitSynthetic(W, syntheticAdmission('msg_s2', { text: 'Hi' }))
+    await store.admit(W, syntheticAdmission('msg_s2', { text: 'Hi' }))
     await admit(store, Delivery.STEER, 'msg_s3')
     const step = async () => (await store.promote(lease, 'step')).messages.map(({ message }) => message.messageId)
     assert.deepEqual(await step(), ['msg_s1'])
@@ -165,7 +164,7 @@ export function controlCases(test: StoreTest): void {
   test('a session at rest that is stranded moves at once, without its older moves, and wakes', async (fixture) => {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
-    await store.admitPrompt(W, admission('msg_p', { wake: false }))
+    await store.admit(W, admission('msg_p', { wake: false }))
     await store.moveSession(W, moveAdmission('msg_m1'))
     await store.moveSession(W, moveAdmission('msg_m2', { delivery: Delivery.QUEUE }))
     await store.requestInterrupt(W, 'ses_1')

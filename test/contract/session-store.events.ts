@@ -61,16 +61,14 @@ export function eventCases(test: StoreTest): void {
   test('the numbers of a session grow along the log', async ({ store }) => {
     await store.createSession(W, newSession())
     const ids = Array.from({ length: 40 }, (_, i) => `msg_${i}`)
-    const events = await eventsOf(store, ids.length, () =>
-      Promise.all(ids.map((id) => store.admitPrompt(W, admission(id)))),
-    )
+    const events = await eventsOf(store, ids.length, () => Promise.all(ids.map((id) => store.admit(W, admission(id)))))
     const seqs = events.map(({ seq }) => seq)
     assert.deepEqual(
       seqs,
       seqs.toSorted((a, b) => a - b),
     )
     assert.deepEqual(
-      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.id),
+      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.messageId),
       ids,
     )
   })
@@ -186,9 +184,7 @@ export function eventCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await using slow = await tail(store)
     const ids = Array.from({ length: 120 }, (_, i) => `msg_${i}`)
-    const fast = await eventsOf(store, ids.length, () =>
-      Promise.all(ids.map((id) => store.admitPrompt(W, admission(id)))),
-    )
+    const fast = await eventsOf(store, ids.length, () => Promise.all(ids.map((id) => store.admit(W, admission(id)))))
     assert.deepEqual(plain(await slow.events(ids.length)), plain(fast))
   })
 }
@@ -274,7 +270,7 @@ export function retentionCases(test: StoreTest): void {
   test('a page of the events of a session has few that are large, and the next ones follow', async ({ store }) => {
     await store.createSession(W, newSession())
     const text = 'x'.repeat(400_000)
-    for (let i = 0; i < 40; i++) await store.admitPrompt(W, admission(`msg_${i}`, { text }))
+    for (let i = 0; i < 40; i++) await store.admit(W, admission(`msg_${i}`, { text }))
     const read: number[] = []
     for (;;) {
       const { events } = await store.listEvents(W, 'ses_1', { afterSeq: read.at(-1) ?? 0, limit: 100 })
@@ -354,7 +350,7 @@ export function retentionCases(test: StoreTest): void {
       const events = [...(await reader.events(1))]
       if (reader === late && events[0]?.id === second?.id) events.push(...(await reader.events(1)))
       const { data } = events.at(-1) as (typeof events)[0]
-      assert.equal(data.type === 'inbox-enqueued' && data.item.id, 'msg_3')
+      assert.equal(data.type === 'inbox-enqueued' && data.item.messageId, 'msg_3')
     }
   })
 }

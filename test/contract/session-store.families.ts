@@ -96,7 +96,7 @@ export function familyCases(test: StoreTest): void {
     const lease = await begin(fixture)
     const names = Array.from({ length: 5 }, (_, i) => `ses_c${i}`)
     const made = names.map((id) => store.createSession(W, newSession(id), lease))
-    await Promise.all([...made, ...names.map((id) => store.admitPrompt(W, admission(`msg_${id}`)))])
+    await Promise.all([...made, ...names.map((id) => store.admit(W, admission(`msg_${id}`)))])
     assert.deepEqual(await ids(store), ['ses_1', ...names])
   })
 

@@ -25,7 +25,7 @@ import { eventsOf } from './session-store.tail.ts'
 /** Ids of what waits, with their delivery. */
 async function waiting({ store }: StoreFixture): Promise<string[]> {
   return (await store.inbox(W, 'ses_1', 0, 100)).map(
-    ({ item: { id, delivery } }) => `${id} ${Delivery[delivery].toLowerCase()}`,
+    ({ item: { messageId, delivery } }) => `${messageId} ${Delivery[delivery].toLowerCase()}`,
   )
 }
 
@@ -37,18 +37,18 @@ export function inboxItemCases(test: StoreTest): void {
     const synthetic = { text: 'A build failed', description: 'CI', metadata: { $a: { 'b.c': [1] } } }
     const move = create(SessionLocationSchema, { directory: '/other', projectId: 'prj_2', subpath: 'a' })
     await admit(store, Delivery.QUEUE, 'msg_1')
-    await store.admitSynthetic(W, syntheticAdmission('msg_2', synthetic))
+    await store.admit(W, syntheticAdmission('msg_2', synthetic))
     await store.moveSession(W, moveAdmission('msg_3', { move, delivery: Delivery.QUEUE }))
     await admit(store, Delivery.STEER, 'msg_4')
     const items = await store.inbox(W, 'ses_1', 0, 100)
-    const base = { sessionId: 'ses_1', timeCreated: clock.now() }
+    const base = { sessionId: 'ses_1', createTime: clock.now() }
     assert.deepEqual(
       items.map(({ item, admitter }) => plain([item, admitter])),
       [
-        { type: 'prompt', id: 'msg_1', ...base, delivery: Delivery.QUEUE, prompt: plain(admission('msg_1').prompt) },
-        { type: 'synthetic', id: 'msg_2', ...base, delivery: Delivery.STEER, synthetic },
-        { type: 'move', id: 'msg_3', ...base, delivery: Delivery.QUEUE, move: plain(move) },
-        { type: 'prompt', id: 'msg_4', ...base, delivery: Delivery.STEER, prompt: plain(admission('msg_4').prompt) },
+        { messageId: 'msg_1', ...base, delivery: Delivery.QUEUE, payload: plain(admission('msg_1').payload) },
+        { messageId: 'msg_2', ...base, delivery: Delivery.STEER, payload: { case: 'synthetic', value: synthetic } },
+        { messageId: 'msg_3', ...base, delivery: Delivery.QUEUE, payload: { case: 'move', value: plain(move) } },
+        { messageId: 'msg_4', ...base, delivery: Delivery.STEER, payload: plain(admission('msg_4').payload) },
       ].map((item) => [item, admitter]),
     )
     const seqs = items.map(({ seq }) => seq)
@@ -57,7 +57,7 @@ export function inboxItemCases(test: StoreTest): void {
       seqs.toSorted((a, b) => a - b),
     )
     const ids = async (after: number, limit: number) =>
-      (await store.inbox(W, 'ses_1', after, limit)).map(({ item }) => item.id)
+      (await store.inbox(W, 'ses_1', after, limit)).map(({ item }) => item.messageId)
     assert.deepEqual(await ids(0, 3), ['msg_1', 'msg_2', 'msg_3'])
     assert.deepEqual(await ids(seqs[1] ?? 0, 3), ['msg_3', 'msg_4'])
     await assert.rejects(store.inbox(OTHER, 'ses_1', 0, 1), refusal('SESSION_NOT_FOUND'))
@@ -109,7 +109,7 @@ export function inboxItemCases(test: StoreTest): void {
 
   test('a change to steer wakes the session, one to queue does not', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    await store.admit(W, admission('msg_1', { wake: false }))
     await store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.QUEUE)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     await store.changeDelivery(W, 'ses_1', 'msg_1', Delivery.STEER)
@@ -148,8 +148,8 @@ export function inboxItemCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await store.createSession(W, newSession('ses_2'))
     const again = [
-      () => store.admitPrompt(W, admission('msg_prompt')),
-      () => store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' })),
+      () => store.admit(W, admission('msg_prompt')),
+      () => store.admit(W, syntheticAdmission('msg_synthetic', { text: 'Hi' })),
       () => store.moveSession(W, moveAdmission('msg_move')),
     ]
     const ids = ['msg_prompt', 'msg_synthetic', 'msg_move']
@@ -162,9 +162,9 @@ export function inboxItemCases(test: StoreTest): void {
       assert.rejects(admit(), refusal('INBOX_ITEM_CANCELLED', { message_id: ids[i] ?? '' }), ids[i]),
     )
     await Promise.all([...rest, ...refused])
-    const other = store.admitPrompt(W, admission('msg_prompt', { text: 'other' }))
+    const other = store.admit(W, admission('msg_prompt', { text: 'other' }))
     await assert.rejects(other, refusal('INBOX_ITEM_CANCELLED'))
-    const elsewhere = store.admitPrompt(W, admission('msg_prompt', { sessionId: 'ses_2' }))
+    const elsewhere = store.admit(W, admission('msg_prompt', { sessionId: 'ses_2' }))
     await assert.rejects(elsewhere, refusal('PROMPT_CONFLICT'))
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.deepEqual([await waiting(fixture), names(await messages(store))], [[], []])
@@ -173,9 +173,9 @@ export function inboxItemCases(test: StoreTest): void {
   test('an input that is cancelled and sent again concurrently is refused', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
-    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    await store.admit(W, admission('msg_1', { wake: false }))
     const cancelled = store.cancelItem(W, 'ses_1', 'msg_1')
-    await assert.rejects(store.admitPrompt(W, admission('msg_1')), refusal('INBOX_ITEM_CANCELLED'))
+    await assert.rejects(store.admit(W, admission('msg_1')), refusal('INBOX_ITEM_CANCELLED'))
     await cancelled
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
@@ -226,20 +226,20 @@ export function inboxItemCases(test: StoreTest): void {
     const { store } = fixture
     await begin(fixture)
     await admit(store, Delivery.QUEUE, 'msg_prompt')
-    await store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
+    await store.admit(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
     await store.moveSession(W, moveAdmission('msg_move'))
     const digest = 'the same'
-    await store.admitSynthetic(W, { ...syntheticAdmission('msg_digest', { text: 'Hi' }), digest })
-    await assert.rejects(store.admitPrompt(W, admission('msg_digest', { digest })), refusal('PROMPT_CONFLICT'))
+    await store.admit(W, { ...syntheticAdmission('msg_digest', { text: 'Hi' }), digest })
+    await assert.rejects(store.admit(W, admission('msg_digest', { digest })), refusal('PROMPT_CONFLICT'))
     for (const id of ['msg_synthetic', 'msg_move']) {
-      await assert.rejects(store.admitPrompt(W, admission(id)), refusal('PROMPT_CONFLICT'), id)
+      await assert.rejects(store.admit(W, admission(id)), refusal('PROMPT_CONFLICT'), id)
     }
     for (const id of ['msg_prompt', 'msg_move', 'msg_first']) {
-      const admitted = store.admitSynthetic(W, syntheticAdmission(id, { text: 'Hi' }))
+      const admitted = store.admit(W, syntheticAdmission(id, { text: 'Hi' }))
       await assert.rejects(admitted, refusal('PROMPT_CONFLICT'), id)
     }
-    const again = await store.admitSynthetic(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
-    assert.equal(again.id, 'msg_synthetic')
+    const again = await store.admit(W, syntheticAdmission('msg_synthetic', { text: 'Hi' }))
+    assert.equal(again.messageId, 'msg_synthetic')
     assert.equal((await store.inbox(W, 'ses_1', 0, 100)).length, 4)
     assert.deepEqual(names(await messages(store)), ['msg_first'])
   })

@@ -38,15 +38,14 @@ export function inboxCases(test: StoreTest): void {
       metadata: { $where: { 'a.b': 1e300 } },
     })
     const expected = {
-      type: 'prompt',
-      id: 'msg_1',
+      messageId: 'msg_1',
       sessionId: 'ses_1',
-      prompt,
+      createTime: clock.now(),
       delivery: Delivery.QUEUE,
-      timeCreated: clock.now(),
+      payload: { case: 'prompt', value: prompt },
     }
     const [event] = await eventsOf(store, 1, async () => {
-      const item = await store.admitPrompt(W, admission('msg_1', { prompt, delivery: Delivery.QUEUE }))
+      const item = await store.admit(W, admission('msg_1', { prompt, delivery: Delivery.QUEUE }))
       assert.deepEqual(plain(item), plain(expected))
     })
     assert.deepEqual(plain(event?.data), { type: 'inbox-enqueued', item: plain(expected) })
@@ -57,15 +56,15 @@ export function inboxCases(test: StoreTest): void {
 
   test('the same admission again answers the first item, and writes nothing', async ({ store, clock }) => {
     await store.createSession(W, newSession())
-    const first = await store.admitPrompt(W, admission('msg_1'))
+    const first = await store.admit(W, admission('msg_1'))
     clock.advance(50)
     const events = await eventsOf(store, 1, async () => {
-      const again = await store.admitPrompt(W, admission('msg_1', { delivery: Delivery.QUEUE }))
+      const again = await store.admit(W, admission('msg_1', { delivery: Delivery.QUEUE }))
       assert.deepEqual(plain(again), plain(first))
-      await store.admitPrompt(W, admission('msg_2'))
+      await store.admit(W, admission('msg_2'))
     })
     assert.deepEqual(
-      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.id),
+      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.messageId),
       ['msg_2'],
     )
   })
@@ -73,16 +72,16 @@ export function inboxCases(test: StoreTest): void {
   test('the same admission again answers the first item when it is a message by now', async (fixture) => {
     const { store, clock, longMs } = fixture
     await store.createSession(W, newSession())
-    const first = await store.admitPrompt(W, admission('msg_1'))
+    const first = await store.admit(W, admission('msg_1'))
     clock.advance(50)
     await store.promote(await acquire(store, longMs), 'idle')
-    assert.deepEqual(plain(await store.admitPrompt(W, admission('msg_1'))), plain(first))
+    assert.deepEqual(plain(await store.admit(W, admission('msg_1'))), plain(first))
     assert.deepEqual(names(await messages(store)), ['msg_1'])
   })
 
   test('16 concurrent admissions of one id make one item', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    const items = await Promise.all(Array.from({ length: 16 }, () => store.admitPrompt(W, admission('msg_1'))))
+    const items = await Promise.all(Array.from({ length: 16 }, () => store.admit(W, admission('msg_1'))))
     assert.equal(new Set(items.map((item) => JSON.stringify(plain(item)))).size, 1)
     const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
     assert.deepEqual(names(promoted), ['msg_1'])
@@ -96,21 +95,19 @@ export function inboxCases(test: StoreTest): void {
     await store.selectAgent(W, 'ses_1', 'plan')
     const switched = (await messages(store)).at(-1)?.message.messageId ?? ''
     const conflict = (id: string) => refusal('PROMPT_CONFLICT', { message_id: id })
-    await assert.rejects(store.admitPrompt(W, admission('msg_first', { text: 'other' })), conflict('msg_first'))
-    await assert.rejects(store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })), conflict('msg_first'))
-    await assert.rejects(store.admitPrompt(W, admission('msg_step')), conflict('msg_step'))
-    await assert.rejects(store.admitPrompt(W, admission(switched)), conflict(switched))
+    await assert.rejects(store.admit(W, admission('msg_first', { text: 'other' })), conflict('msg_first'))
+    await assert.rejects(store.admit(W, admission('msg_first', { sessionId: 'ses_2' })), conflict('msg_first'))
+    await assert.rejects(store.admit(W, admission('msg_step')), conflict('msg_step'))
+    await assert.rejects(store.admit(W, admission(switched)), conflict(switched))
     await admit(store, Delivery.QUEUE, 'msg_waits')
-    await assert.rejects(store.admitPrompt(W, admission('msg_waits', { sessionId: 'ses_2' })), conflict('msg_waits'))
+    await assert.rejects(store.admit(W, admission('msg_waits', { sessionId: 'ses_2' })), conflict('msg_waits'))
     assert.equal(await store.isBusy(W, 'ses_2'), false)
   })
 
   test('one id admitted to two sessions at once goes to one of them', async ({ store }) => {
     const ids = Array.from({ length: 8 }, (_, i) => `ses_${i}`)
     await Promise.all(ids.map((id) => store.createSession(W, newSession(id))))
-    const outcomes = await Promise.allSettled(
-      ids.map((sessionId) => store.admitPrompt(W, admission('msg_1', { sessionId }))),
-    )
+    const outcomes = await Promise.allSettled(ids.map((sessionId) => store.admit(W, admission('msg_1', { sessionId }))))
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     assert.equal(refused.length, 7)
     for (const { reason } of refused) assert.equal(reason.reason, 'PROMPT_CONFLICT')
@@ -121,7 +118,7 @@ export function inboxCases(test: StoreTest): void {
     await admit(store, Delivery.STEER, 'msg_0')
     const outcomes = await Promise.allSettled(
       ['msg_1', 'msg_0', 'msg_2', 'msg_0', 'msg_3'].map((id, i) =>
-        store.admitPrompt(W, admission(id, { text: `text ${i}` })),
+        store.admit(W, admission(id, { text: `text ${i}` })),
       ),
     )
     const statuses = outcomes.map(({ status }) => status === 'fulfilled')
@@ -135,7 +132,7 @@ export function inboxCases(test: StoreTest): void {
     const metadata = { count: 1n } as unknown as JsonObject
     const broken = admission('msg_broken', { prompt: create(PromptSchema, { metadata }) })
     const outcomes = await Promise.allSettled(
-      [admission('msg_1'), broken, admission('msg_2')].map((input) => store.admitPrompt(W, input)),
+      [admission('msg_1'), broken, admission('msg_2')].map((input) => store.admit(W, input)),
     )
     const statuses = outcomes.map(({ status }) => status === 'fulfilled')
     assert.deepEqual(statuses, [true, false, true])
@@ -146,7 +143,7 @@ export function inboxCases(test: StoreTest): void {
   test('concurrent admissions keep the order of their calls', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     const ids = Array.from({ length: 16 }, (_, i) => `msg_${15 - i}`)
-    await Promise.all(ids.map((id) => store.admitPrompt(W, admission(id))))
+    await Promise.all(ids.map((id) => store.admit(W, admission(id))))
     const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
     assert.deepEqual(names(promoted), ids)
     const seqs = promoted.map(({ seq }) => seq)
@@ -158,10 +155,10 @@ export function inboxCases(test: StoreTest): void {
 
   test('only a waking admission makes the session due', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
-    await store.admitPrompt(W, admission('msg_1', { wake: false }))
+    await store.admit(W, admission('msg_1', { wake: false }))
     assert.equal(await store.isBusy(W, 'ses_1'), false)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
-    await store.admitPrompt(W, admission('msg_1', { wake: true }))
+    await store.admit(W, admission('msg_1', { wake: true }))
     assert.equal(await store.isBusy(W, 'ses_1'), true)
   })
 
@@ -171,9 +168,9 @@ export function inboxCases(test: StoreTest): void {
     await admit(store, Delivery.QUEUE, 'msg_waits')
     await store.requestInterrupt(W, 'ses_1')
     await store.endRun(first, Outcome.INTERRUPTED)
-    await store.admitPrompt(W, admission('msg_first', { wake: false }))
+    await store.admit(W, admission('msg_first', { wake: false }))
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await store.admitPrompt(W, admission('msg_first'))
+    await store.admit(W, admission('msg_first'))
     assert.equal(await store.isBusy(W, 'ses_1'), true)
     const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
     assert.deepEqual(names(promoted), ['msg_waits'])
@@ -184,7 +181,7 @@ export function inboxCases(test: StoreTest): void {
     await store.endRun(await begin(fixture), Outcome.SUCCEEDED)
     const [before, known] = [await get(store), names(await messages(store))]
     const events = await eventsOf(store, 1, async () => {
-      await store.admitPrompt(W, admission('msg_first'))
+      await store.admit(W, admission('msg_first'))
       const lease = await acquire(store, longMs)
       assert.equal(lease.unfinished, false)
       assert.deepEqual(await store.promote(lease, 'idle'), { messages: [], admitter: undefined })
@@ -201,7 +198,7 @@ export function inboxCases(test: StoreTest): void {
   test('a wake that finds nothing during a run is over with it', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    await store.admitPrompt(W, admission('msg_first'))
+    await store.admit(W, admission('msg_first'))
     assert.deepEqual((await store.promote(lease, 'step')).messages, [])
     await store.endRun(lease, Outcome.SUCCEEDED)
     assert.equal(await store.acquireLease('own_1', longMs), undefined)

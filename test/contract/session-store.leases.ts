@@ -74,7 +74,7 @@ export function leaseCases(test: StoreTest): void {
     const ids = Array.from({ length: 6 }, (_, i) => `ses_${i}`)
     for (const id of ids) {
       await store.createSession(W, newSession(id))
-      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      await store.admit(W, admission(`msg_${id}`, { sessionId: id }))
     }
     const leases = await Promise.all(Array.from({ length: 12 }, (_, i) => store.acquireLease(`own_${i}`, longMs)))
     assert.deepEqual(leases.flatMap((lease) => lease?.sessionId ?? []).toSorted(), ids)
@@ -83,7 +83,7 @@ export function leaseCases(test: StoreTest): void {
   test('the session that waits longest is given first', async ({ store, clock, longMs }) => {
     for (const id of ['ses_b', 'ses_a', 'ses_c']) {
       await store.createSession(W, newSession(id))
-      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      await store.admit(W, admission(`msg_${id}`, { sessionId: id }))
       clock.advance(1)
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
@@ -100,7 +100,7 @@ export function leaseCases(test: StoreTest): void {
   }) => {
     for (const workspace of [W, OTHER, 'wrk_third']) {
       await store.createSession(workspace, newSession())
-      await store.admitPrompt(workspace, admission('msg_1'))
+      await store.admit(workspace, admission('msg_1'))
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
     const taken = async (...except: string[]) => (await store.acquireLease('own_1', longMs, except))?.workspace

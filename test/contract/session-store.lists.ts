@@ -32,7 +32,7 @@ export function listCases(test: StoreTest): void {
     const until = clock.now()
     const [, after] = (await listed(store, { limit: 2, order: Order.DESCENDING })) as [Session, Session]
     clock.advance(1)
-    await store.admitPrompt(W, admission('msg_1'))
+    await store.admit(W, admission('msg_1'))
     assert.deepEqual(await list(store, { order: Order.DESCENDING, after }), ['ses_3', 'ses_2', 'ses_0'])
     assert.deepEqual(await list(store, { order: Order.ASCENDING, after }), ['ses_5', 'ses_1'])
     assert.deepEqual(await list(store, { order: Order.ASCENDING, after, until }), ['ses_5'])

@@ -47,7 +47,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const [store, second] = stores
     for (const id of ['ses_1', 'ses_2', 'ses_3']) {
       await store.createSession(W, newSession(id))
-      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      await store.admit(W, admission(`msg_${id}`, { sessionId: id }))
     }
     // A client of another name, whose transactions nobody here may end.
     await using client = await new MongoClient(uri).connect()
@@ -59,7 +59,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const leases = [await acquire(store, 3_600_000, 'own_1'), await acquire(second, 3_600_000, 'own_2')]
     assert.deepEqual(leases.map(({ sessionId }) => sessionId).toSorted(), ['ses_2', 'ses_3'])
     assert.equal(await store.acquireLease('own_1', 60_000), undefined, 'the locked session, the oldest, is passed over')
-    await assert.rejects(store.admitPrompt(W, admission('msg_late')), (error: Error) => {
+    await assert.rejects(store.admit(W, admission('msg_late')), (error: Error) => {
       return fixture.mongo.problemOf(error)?.kind === 'away'
     })
     // It still holds its lock.
@@ -85,20 +85,20 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
         probes++
       },
     })
-    const store = storePort(stores[0], watch, { writes: ['admitPrompt'] })
+    const store = storePort(stores[0], watch, { writes: ['admit'] })
     await store.createSession(W, newSession())
     await using client = await new MongoClient(uri).connect()
     const session = client.startSession()
     session.startTransaction()
     const sessions = client.db(database).collection<{ _id: string }>('sessions')
     await sessions.updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } }, { session })
-    await assert.rejects(store.admitPrompt(W, admission('msg_1')), { reason: 'STORE_UNAVAILABLE' })
+    await assert.rejects(store.admit(W, admission('msg_1')), { reason: 'STORE_UNAVAILABLE' })
     const seen = probes
     await waitUntil('the store is looked at again', async () => probes > seen + 2 || undefined)
     assert.deepEqual(lines, [])
     await session.abortTransaction()
     await session.endSession()
-    await store.admitPrompt(W, admission('msg_2'))
+    await store.admit(W, admission('msg_2'))
   })
 
   test('is written while it is waited for with patience, when the process of the transaction is gone', async () => {
@@ -127,7 +127,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await store.createSession(W, newSession())
     await Promise.all(
       fixture.stores.map(async (one, writer) => {
-        for (let n = 0; n < 15; n++) await one.admitPrompt(W, admission(`msg_${writer}_${n}`))
+        for (let n = 0; n < 15; n++) await one.admit(W, admission(`msg_${writer}_${n}`))
       }),
     )
   })
@@ -177,7 +177,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const [store, second] = stores
     const begin = async (id: string) => {
       await store.createSession(W, newSession(id))
-      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      await store.admit(W, admission(`msg_${id}`, { sessionId: id }))
     }
     // More than are examined at once, several times over.
     const ids = Array.from({ length: 70 }, (_, i) => `ses_locked${i}`)

@@ -123,10 +123,10 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const ids = Array.from({ length: 24 }, (_, i) => `msg_${i}`)
     const halves = [ids.filter((_, i) => i % 2 === 0), ids.filter((_, i) => i % 2 === 1)] as const
     await Promise.all([
-      ...halves[0].map((id) => store.admitPrompt(W, admission(id))),
-      ...halves[1].map((id) => second.admitPrompt(W, admission(id))),
+      ...halves[0].map((id) => store.admit(W, admission(id))),
+      ...halves[1].map((id) => second.admit(W, admission(id))),
       // What both admit is one item.
-      ...halves[0].map((id) => second.admitPrompt(W, admission(id))),
+      ...halves[0].map((id) => second.admit(W, admission(id))),
     ])
     const { messages: promoted } = await store.promote(await acquire(store, longMs), 'idle')
     assert.deepEqual(names(promoted).toSorted(), ids.toSorted())
@@ -153,7 +153,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     const ids = Array.from({ length: 10 }, (_, i) => `ses_${i}`)
     for (const id of ids) {
       await store.createSession(W, newSession(id))
-      await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
+      await store.admit(W, admission(`msg_${id}`, { sessionId: id }))
     }
     const leases = await Promise.all(
       Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? store : second).acquireLease(`own_${i}`, longMs)),
@@ -214,7 +214,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
       ['ses_1'],
     )
     // A new listener is notified of the writes from a certain moment on.
-    for (let i = 0; !notified; i++) await store.admitPrompt(W, admission(`msg_${i}`))
+    for (let i = 0; !notified; i++) await store.admit(W, admission(`msg_${i}`))
   })
 
   test('go on when the server drops their cursors', async () => {
@@ -337,7 +337,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await using slow = await tail(store)
     const prompt = create(PromptSchema, { text: 'x'.repeat(1024 * 1024) })
     const fast = await eventsOf(store, 10, async () => {
-      for (let i = 0; i < 10; i++) await store.admitPrompt(W, admission(`msg_${i}`, { prompt }))
+      for (let i = 0; i < 10; i++) await store.admit(W, admission(`msg_${i}`, { prompt }))
     })
     assert.deepEqual(plain(await slow.events(10)), plain(fast))
     await store.selectAgent(W, 'ses_1', 'plan')

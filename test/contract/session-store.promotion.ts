@@ -36,10 +36,10 @@ export function promotionCases(test: StoreTest): void {
       [{ type: 'execution-started' }, { type: 'inbox-delivered', messageId: 'msg_1' }],
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
-    const { prompt } = admission('msg_1')
+    const { payload } = admission('msg_1')
     assert.deepEqual(
       plain(stored?.message),
-      plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', prompt)),
+      plain(messageOf({ messageId: 'msg_1', createTime: clock.now() }, 'user', payload.value)),
     )
     assert.deepEqual(await store.lastAdmitter(lease), admitter)
   })
@@ -70,9 +70,9 @@ export function promotionCases(test: StoreTest): void {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
     for (const id of ['msg_q1', 'msg_q2']) {
-      await store.admitPrompt(W, admission(id, { delivery: Delivery.QUEUE, wake: false }))
+      await store.admit(W, admission(id, { delivery: Delivery.QUEUE, wake: false }))
     }
-    await store.admitPrompt(W, admission('msg_s1', { wake: false }))
+    await store.admit(W, admission('msg_s1', { wake: false }))
     await admit(store, Delivery.STEER, 'msg_s2')
     for (const entered of [['msg_s1', 'msg_s2'], ['msg_q1'], ['msg_q2']]) {
       const lease = await acquire(store, longMs)
@@ -108,7 +108,7 @@ export function promotionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     for (const id of ['msg_1', 'msg_2', 'msg_3']) {
-      await store.admitPrompt(W, admission(id, { text: 'x'.repeat(600_000) }))
+      await store.admit(W, admission(id, { text: 'x'.repeat(600_000) }))
     }
     for (const id of ['msg_1', 'msg_2', 'msg_3']) {
       assert.deepEqual(names((await store.promote(lease, 'step')).messages), [id])
@@ -118,20 +118,20 @@ export function promotionCases(test: StoreTest): void {
   test('so many items wait in a session, and none is admitted beyond them', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
-    const parked = (n: number) => store.admitPrompt(W, admission(`msg_${n}`, { wake: false }))
+    const parked = (n: number) => store.admit(W, admission(`msg_${n}`, { wake: false }))
     for (let n = 0; n < 999; n += 111) await Promise.all(Array.from({ length: 111 }, (_, i) => parked(n + i)))
     const last = await Promise.allSettled([999, 2_000, 2_001, 2_002].map(parked))
     assert.equal(last.filter(({ status }) => status === 'fulfilled').length, 1, 'of several at once one is the last')
     for (const admitted of [
       parked(1_000),
-      store.admitSynthetic(W, syntheticAdmission('msg_s', { text: 'Hi' })),
+      store.admit(W, syntheticAdmission('msg_s', { text: 'Hi' })),
       store.moveSession(W, moveAdmission('msg_m')),
     ]) {
       await assert.rejects(admitted, refusal('INBOX_FULL'))
     }
-    assert.equal((await parked(7)).id, 'msg_7', 'what was admitted is known')
+    assert.equal((await parked(7)).messageId, 'msg_7', 'what was admitted is known')
     await store.createSession(W, newSession('ses_2'))
-    await store.admitPrompt(W, admission('msg_other', { sessionId: 'ses_2' }))
+    await store.admit(W, admission('msg_other', { sessionId: 'ses_2' }))
     await store.cancelItem(W, 'ses_1', 'msg_7')
     await parked(1_000)
     await assert.rejects(parked(1_001), refusal('INBOX_FULL'))
@@ -149,7 +149,7 @@ export function promotionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const second = { ...admitter, apiKeyId: 'key_2' }
-    await store.admitPrompt(W, admission('msg_2', { admitter: second }))
+    await store.admit(W, admission('msg_2', { admitter: second }))
     assert.deepEqual(await store.lastAdmitter(lease), admitter)
     assert.deepEqual((await store.promote(lease, 'step')).admitter, second)
     assert.deepEqual(await store.lastAdmitter(lease), second)

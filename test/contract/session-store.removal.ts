@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
-import type { InboxItem } from '#services/session/domain/inbox.ts'
 import { type CreateSession, newSession as made } from '#services/session/domain/new-session.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
@@ -49,7 +49,7 @@ export function fromStaged(id: string, title?: string, parentId?: string): Creat
 
 /** What a user said. */
 export function textOf(item: InboxItem | undefined): string | undefined {
-  return item?.type === 'prompt' ? item.prompt.text : undefined
+  return item?.payload.case === 'prompt' ? item.payload.value.text : undefined
 }
 
 /** How sessions are removed. */
@@ -75,7 +75,7 @@ export function removalCases(test: StoreTest): void {
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
     await assert.rejects(store.removeSession(W, 'ses_1'), missing)
     await assert.rejects(store.isBusy(W, 'ses_1'), missing)
-    await assert.rejects(store.admitPrompt(W, admission('msg_2')), missing)
+    await assert.rejects(store.admit(W, admission('msg_2')), missing)
     await assert.rejects(store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 }), missing)
     await assert.rejects(store.removeSession(OTHER, 'ses_1'), missing)
   })
@@ -101,7 +101,7 @@ export function removalCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_2'))
     await admit(store, Delivery.STEER, 'msg_later')
     await store.createSession(W, newSession('ses_2'))
-    await store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
+    await store.admit(W, admission('msg_2', { sessionId: 'ses_2' }))
     await store.createSession(OTHER, newSession())
     const before = await fixture.contents()
     const removal = await fixture.store.removeSession(W, 'ses_1')
@@ -133,7 +133,7 @@ export function removalCases(test: StoreTest): void {
   test('a reader that was on its way through a session when that went comes to its end', async ({ store }) => {
     await store.createSession(W, newSession())
     await using reader = await tail(store)
-    for (const id of ['msg_1', 'msg_2', 'msg_3']) await store.admitPrompt(W, admission(id))
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) await store.admit(W, admission(id))
     const [first] = await reader.events(1)
     assert.equal(first?.seq, 3)
     await store.removeSession(W, 'ses_1')
@@ -256,12 +256,9 @@ export function removalCases(test: StoreTest): void {
     const { store } = fixture
     await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    await assert.rejects(
-      store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2' })),
-      refusal('PROMPT_CONFLICT'),
-    )
+    await assert.rejects(store.admit(W, admission('msg_first', { sessionId: 'ses_2' })), refusal('PROMPT_CONFLICT'))
     await store.removeSession(W, 'ses_1')
-    const again = await store.admitPrompt(W, admission('msg_first', { sessionId: 'ses_2', text: 'other' }))
+    const again = await store.admit(W, admission('msg_first', { sessionId: 'ses_2', text: 'other' }))
     assert.deepEqual([again.sessionId, textOf(again)], ['ses_2', 'other'])
     await finishRemovals(store)
     assert.equal(textOf(await store.getInput(W, 'ses_2', 'msg_first')), 'other')

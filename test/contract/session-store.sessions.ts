@@ -79,14 +79,14 @@ export function sessionCases(test: StoreTest): void {
 
   test('another workspace sees nothing, and may have the same ids', async ({ store }) => {
     await store.createSession(W, newSession('ses_1', { title: 'mine' }))
-    await store.admitPrompt(W, admission('msg_1'))
+    await store.admit(W, admission('msg_1'))
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)
     assert.deepEqual(await listed(store, {}, OTHER), [])
     assert.equal(await store.listMessages(OTHER, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     const missing = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
     await assert.rejects(store.isBusy(OTHER, 'ses_1'), missing)
     await assert.rejects(store.requestInterrupt(OTHER, 'ses_1'), missing)
-    await assert.rejects(store.admitPrompt(OTHER, admission('msg_1')), missing)
+    await assert.rejects(store.admit(OTHER, admission('msg_1')), missing)
     await assert.rejects(store.selectAgent(OTHER, 'ses_1', 'plan'), missing)
     await assert.rejects(
       store.replyPermission(OTHER, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' }),
@@ -94,7 +94,7 @@ export function sessionCases(test: StoreTest): void {
     )
     await store.createSession(OTHER, newSession('ses_1', { title: 'theirs' }))
     assert.equal((await get(store)).title, 'mine')
-    await store.admitPrompt(OTHER, admission('msg_1', { text: 'other' }))
+    await store.admit(OTHER, admission('msg_1', { text: 'other' }))
   })
 
   test('a missing session is undefined where it is read and refused where it is written or inspected', async ({
@@ -103,7 +103,7 @@ export function sessionCases(test: StoreTest): void {
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
     await assert.rejects(store.selectModel(W, 'ses_1', MODEL), refusal('SESSION_NOT_FOUND'))
-    await assert.rejects(store.admitPrompt(W, admission('msg_1')), refusal('SESSION_NOT_FOUND'))
+    await assert.rejects(store.admit(W, admission('msg_1')), refusal('SESSION_NOT_FOUND'))
   })
 
   test('selecting an agent writes the selection, a message and an event', async ({ store, clock }) => {

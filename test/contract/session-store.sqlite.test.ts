@@ -129,7 +129,7 @@ test('opening a file parks waiting inputs if asked to, and leaves a begun run fo
   await using fixture = await open()
   await begin(fixture)
   await fixture.store.createSession(W, newSession('ses_2'))
-  await fixture.store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
+  await fixture.store.admit(W, admission('msg_2', { sessionId: 'ses_2' }))
   await fixture.reopen(true)
   const next = await acquire(fixture.store, fixture.longMs)
   assert.deepEqual([next.sessionId, next.unfinished], ['ses_1', true])

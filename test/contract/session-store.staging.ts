@@ -46,9 +46,9 @@ export function stagingCases(test: StoreTest): void {
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: Order.ASCENDING }), undefined)
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
-    await assert.rejects(store.admitPrompt(W, admission('msg_3')), refusal('SESSION_NOT_FOUND'))
+    await assert.rejects(store.admit(W, admission('msg_3')), refusal('SESSION_NOT_FOUND'))
     await assert.rejects(store.removeSession(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
-    const taken = store.admitPrompt(W, admission('msg_1', { sessionId: 'ses_2' }))
+    const taken = store.admit(W, admission('msg_1', { sessionId: 'ses_2' }))
     await assert.rejects(taken, refusal('PROMPT_CONFLICT'))
     const [event] = await eventsOf(store, 1, () => store.commitStaged(staged, fromStaged('ses_1')))
     assert.deepEqual([event?.sessionId, event?.data.type], ['ses_1', 'session-created'])
@@ -57,7 +57,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(plain(found[1]?.message), plain(STEP))
     assert.ok((event?.seq ?? 0) > (found.at(-1)?.seq ?? Number.POSITIVE_INFINITY))
     assert.deepEqual(await finishRemovals(store), [])
-    await store.admitPrompt(W, admission('msg_3'))
+    await store.admit(W, admission('msg_3'))
     assert.deepEqual(names(await messages(store)), ['msg_1', 'msg_step', 'msg_2'])
   })
 
@@ -117,7 +117,7 @@ export function stagingCases(test: StoreTest): void {
     const incarnation = async (): Promise<string> =>
       (await store.listMessages(W, 'ses_1', { limit: 1, order: Order.ASCENDING }))?.incarnation ?? ''
     await store.createSession(W, newSession())
-    await store.admitPrompt(W, admission('msg_old'))
+    await store.admit(W, admission('msg_old'))
     const source = { sessionId: 'ses_1', incarnation: await incarnation() }
     const staged = await store.stageSession(W, 'ses_2', 'fork', source)
     await store.appendStaged(staged, [said('msg_1')])
@@ -174,7 +174,7 @@ export function stagingCases(test: StoreTest): void {
     await assert.rejects(store.appendStaged(staged, [said('msg_2')]), exists)
     await assert.rejects(store.commitStaged(staged, fromStaged('ses_1')), exists)
     await store.giveUpStaged(staged)
-    await store.admitPrompt(W, admission('msg_1', { text: 'of the created one' }))
+    await store.admit(W, admission('msg_1', { text: 'of the created one' }))
     await finishRemovals(store)
     assert.deepEqual(await messages(store), [])
     assert.equal(textOf(await store.getInput(W, 'ses_1', 'msg_1')), 'of the created one')

@@ -10,21 +10,24 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import {
   Delivery,
+  InboxItemSchema,
   type PermissionRequest,
   PermissionRequestSchema,
+  type Prompt,
   PromptSchema,
   type Session,
+  type SessionLocation,
   SessionLocationSchema,
   SessionSchema,
   SyntheticTextSchema,
 } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
-import type { Admitter, MoveAdmission, SyntheticAdmission } from '#services/session/domain/inbox.ts'
+import type { Admission, Admitter, InboxEntry } from '#services/session/domain/inbox.ts'
 import { type MessageOf, messageOf, type StoredMessage } from '#services/session/domain/message.ts'
 import type { AcquiredLease, Lease } from '#services/session/ports/lease.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { InSession, TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
+import type { TestAdmission, UseCases } from '#test/support/session-use-cases.ts'
 import { type CallInit, stepPart } from '#test/support/step-part.ts'
 
 /** An empty store, and what a test may do to its surroundings. */
@@ -73,12 +76,15 @@ export function newSession(id = 'ses_1', changes: MessageInitShape<typeof Sessio
   return create(SessionSchema, { sessionId: id, directory: '/project', projectId: 'prj_1', ...changes })
 }
 
-export function admission(id: string, changes: Partial<TestAdmission> & { text?: string } = {}): TestAdmission {
-  const { text = id, ...rest } = changes
+/** How an admission differs from most. */
+type AdmissionChanges = Partial<Omit<Admission, 'id' | 'payload'> & { readonly sessionId: string }>
+
+export function admission(id: string, changes: AdmissionChanges & { prompt?: Prompt; text?: string } = {}) {
+  const { text = id, prompt = create(PromptSchema, { text }), ...rest } = changes
   return {
     id,
     sessionId: 'ses_1',
-    prompt: create(PromptSchema, { text }),
+    payload: { case: 'prompt', value: prompt } as const,
     delivery: Delivery.STEER,
     digest: `digest of ${text}`,
     admitter,
@@ -90,23 +96,27 @@ export function admission(id: string, changes: Partial<TestAdmission> & { text?:
 export function syntheticAdmission(
   id: string,
   synthetic: MessageInitShape<typeof SyntheticTextSchema> & { readonly text: string },
-): InSession<SyntheticAdmission> {
-  const { prompt: _, ...rest } = admission(id, { digest: `digest of ${synthetic.text}` })
-  return { ...rest, synthetic: create(SyntheticTextSchema, synthetic) }
+): TestAdmission {
+  const payload = { case: 'synthetic', value: create(SyntheticTextSchema, synthetic) } as const
+  return { ...admission(id, { digest: `digest of ${synthetic.text}` }), payload }
 }
 
-export function moveAdmission(id: string, changes: Partial<MoveAdmission> = {}): InSession<MoveAdmission> {
-  const { prompt: _, ...rest } = admission(id)
-  return {
-    ...rest,
-    move: create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1', subpath: '' }),
-    ...changes,
-  }
+export function moveAdmission(id: string, changes: AdmissionChanges & { move?: SessionLocation } = {}) {
+  const { move = create(SessionLocationSchema, { directory: '/project', projectId: 'prj_1' }), ...rest } = changes
+  return { ...admission(id, rest), payload: { case: 'move', value: move } as const }
+}
+
+/** An item that waits. */
+export function inboxEntry(seq: number, type: 'prompt' | 'move' = 'prompt', delivery = Delivery.STEER): InboxEntry {
+  const messageId = `msg_${seq}`
+  const { payload, sessionId, digest } = type === 'prompt' ? admission(messageId) : moveAdmission(messageId)
+  const item = create(InboxItemSchema, { messageId, sessionId, delivery, payload })
+  return { seq, item, state: 'waiting', digest, admitter }
 }
 
 /** Admits inputs of one delivery, one after the other. */
 export async function admit(store: UseCases, delivery: Delivery, ...ids: string[]): Promise<void> {
-  for (const id of ids) await store.admitPrompt(W, admission(id, { delivery }))
+  for (const id of ids) await store.admit(W, admission(id, { delivery }))
 }
 
 /** A session with a begun run: the lease, and the message that began it (`msg_first`). */

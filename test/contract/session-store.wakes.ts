@@ -66,8 +66,8 @@ export function wakeCases(test: StoreTest): void {
   test('a resume lets steers into the run that goes on, and queued items in after it', async (fixture) => {
     const { store, longMs } = fixture
     await ended(fixture, { error: refused })
-    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
-    await store.admitPrompt(W, admission('msg_s', { wake: false }))
+    await store.admit(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
+    await store.admit(W, admission('msg_s', { wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const lease = await acquire(store, longMs)
     const { messages } = await store.beginStep(lease)
@@ -87,7 +87,7 @@ export function wakeCases(test: StoreTest): void {
     await store.endRun(lease, Outcome.SUCCEEDED)
     assert.deepEqual(names(await messages(store)), before)
     assert.equal(await store.isBusy(W, 'ses_1'), false)
-    await store.admitPrompt(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
+    await store.admit(W, admission('msg_q', { delivery: Delivery.QUEUE, wake: false }))
     await store.resumeRun(W, 'ses_1', other)
     const next = await acquire(store, longMs)
     assert.deepEqual(names((await store.beginStep(next)).messages).at(-1), 'msg_q')

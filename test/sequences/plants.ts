@@ -163,7 +163,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'an item that becomes a steer wakes nobody',
     file: 'services/session/domain/inbox/inbox-changes.ts',
-    from: "if (delivery === 'steer') wake(revision)",
+    from: 'if (delivery === Delivery.STEER) wake(revision)',
     to: '',
     does: [
       { ...prompt('queue', 'quick'), parked: true },

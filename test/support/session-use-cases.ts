@@ -2,6 +2,7 @@ import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
   Delivery,
+  InboxItem,
   Outcome,
   PermissionReply,
   PermissionRequest,
@@ -9,19 +10,11 @@ import type {
 } from '#gen/portico/session/v1/session_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
-import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
+import { admit, admitCompaction } from '#services/session/domain/inbox/inputs.ts'
 import { moveSession } from '#services/session/domain/inbox/move-session.ts'
 import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
 import { resumeRun } from '#services/session/domain/inbox/wake.ts'
-import type {
-  Admitter,
-  CompactionAdmission,
-  InboxItem,
-  MoveAdmission,
-  PromptAdmission,
-  SyntheticAdmission,
-  WaitingInput,
-} from '#services/session/domain/inbox.ts'
+import type { Admission, Admitter, InboxEntry, Payload } from '#services/session/domain/inbox.ts'
 import type { MessageOf, StoredMessage } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
@@ -36,11 +29,8 @@ import type { Conversation } from '#services/session/run/history/conversation.ts
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { Rejection } from '#shared/rejection.ts'
 
-/** An input for a session. */
-export type TestAdmission = InSession<PromptAdmission>
-
-/** With the session that it is for. */
-export type InSession<A> = A & { readonly sessionId: string }
+/** An admission with the session that it is for. */
+export type TestAdmission<P extends Payload = Payload> = Admission<P> & { readonly sessionId: string }
 
 /**
  * The promises of a session's store together with its rules: each method is one use case, as `rpc/` and `run/` perform
@@ -74,25 +64,23 @@ function casesOf(port: SessionStore) {
         lease,
       )
     },
-    admitPrompt: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
+    admit: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => checkAdmitted(admitPrompt(revision, reads, admission), sessionId, admission.id),
+        (revision, reads) => checkAdmitted(admit(revision, reads, admission), sessionId, admission.id),
       ),
-    admitSynthetic: (workspace: string, { sessionId, ...admission }: InSession<SyntheticAdmission>) =>
-      port.revise(
-        { workspace, sessionId },
-        (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => checkAdmitted(admitSynthetic(revision, reads, admission), sessionId, admission.id),
-      ),
-    moveSession: (workspace: string, { sessionId, ...admission }: InSession<MoveAdmission>, stranded = false) =>
+    moveSession: (
+      workspace: string,
+      { sessionId, ...admission }: TestAdmission<Extract<Payload, { case: 'move' }>>,
+      stranded = false,
+    ) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.moveReads(admission.id),
         (revision, reads) => checkAdmitted(moveSession(revision, reads, admission, stranded), sessionId, admission.id),
       ),
-    admitCompaction: (workspace: string, { sessionId, ...admission }: InSession<CompactionAdmission>) =>
+    admitCompaction: (workspace: string, { sessionId, ...admission }: TestAdmission) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.compactionReads(admission.id),
@@ -111,7 +99,7 @@ function casesOf(port: SessionStore) {
       ),
     cancelItem: (workspace: string, sessionId: string, id: string): Promise<void> =>
       port.revise({ workspace, sessionId }, (reads) => reads.item(id), cancelItem),
-    inbox: (workspace: string, sessionId: string, after: number, limit: number): Promise<readonly WaitingInput[]> =>
+    inbox: (workspace: string, sessionId: string, after: number, limit: number): Promise<readonly InboxEntry[]> =>
       port.inspect(
         { workspace, sessionId },
         (reads) => reads.inbox(after, limit),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import { admission, assistant, newSession as input, request } from '#test/contract/session-store.support.ts'
+import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
+import { admission, assistant, inboxEntry, newSession as input, request } from '#test/contract/session-store.support.ts'
 import type { ChangeKind } from './change.ts'
-import { admitPrompt } from './inbox/inputs.ts'
+import { admit } from './inbox/inputs.ts'
 import { promoteItems } from './inbox/promotion.ts'
 import { newSession } from './new-session.ts'
 import { closeRequest, requestPermission } from './permission/permission-answers.ts'
@@ -26,13 +26,13 @@ function changedBy(state: Partial<SessionState>, decide: (revision: Revision) =>
 
 const NEW = { taken: undefined, full: false }
 const leased = { running: true, fence: 1, leaseUntil: 2_000, claimableAt: 2_000 } as const
-const admit = (revision: Revision): unknown => admitPrompt(revision, NEW, admission('msg_1'))
+const admitted = (revision: Revision): unknown => admit(revision, NEW, admission('msg_1'))
 
 test('an admission is work, unless the session has an owner', () => {
-  assert.deepEqual(changedBy({}, admit), ['work', 'run'])
-  assert.deepEqual(changedBy(leased, admit), ['run'])
-  assert.deepEqual(changedBy({ due: true, claimableAt: 500 }, admit), ['work'], 'whoever tried before may try again')
-  const parked = (revision: Revision): unknown => admitPrompt(revision, NEW, { ...admission('msg_1'), wake: false })
+  assert.deepEqual(changedBy({}, admitted), ['work', 'run'])
+  assert.deepEqual(changedBy(leased, admitted), ['run'])
+  assert.deepEqual(changedBy({ due: true, claimableAt: 500 }, admitted), ['work'], 'whoever tried before may try again')
+  const parked = (revision: Revision): unknown => admit(revision, NEW, { ...admission('msg_1'), wake: false })
   assert.deepEqual(changedBy({}, parked), [])
 })
 
@@ -42,17 +42,7 @@ test('what a run writes as it proceeds changes nothing for waiters', () => {
     changedBy(leased, (revision) => recordStep(revision, undefined, record)),
     [],
   )
-  const { prompt } = admission('msg_1')
-  const item = {
-    type: 'prompt',
-    id: 'msg_1',
-    sessionId: 'ses_1',
-    prompt,
-    delivery: Delivery.STEER,
-    timeCreated: NOW,
-  } as const
-  const { admitter } = admission('msg_1')
-  const waiting = { steers: [{ seq: 1, item, admitter }], queued: [], more: false }
+  const waiting = { steers: [inboxEntry(1)], queued: [], more: false }
   assert.deepEqual(
     changedBy(leased, (revision) => promoteItems(revision, waiting, 'step')),
     [],

@@ -3,6 +3,7 @@ import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type {
   Delivery,
   ForkOrigin,
+  InboxItem,
   Outcome,
   PermissionReply,
   PermissionRequest,
@@ -13,7 +14,6 @@ import type {
   TokenUsage,
 } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { InboxItem } from './inbox.ts'
 
 /** Which part of a step an event is about. */
 export interface PartRef {

@@ -1,4 +1,6 @@
-import type { Delivery, Prompt, SessionLocation, SyntheticText } from '#gen/portico/session/v1/session_pb.js'
+import type { BlobRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Delivery, InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import { blobIn } from './message.ts'
 
 /** The principal on whose behalf something was admitted; inference checks the key again when it spends. */
 export interface Admitter {
@@ -9,55 +11,26 @@ export interface Admitter {
   readonly kind: 'workspace' | 'personal' | 'management' | 'local-operator'
 }
 
-/** An admitted item, which enters the conversation in turn. Each type has its own content. */
-export type InboxItem = PromptItem | SyntheticItem | MoveItem | CompactionItem
+/** What an item brings into the conversation, or does to the session. */
+export type Payload = Exclude<InboxItem['payload'], { readonly case: undefined }>
 
-/** Inputs, which enter the conversation for the model; all waiting steers enter together. */
-export type InputItem = PromptItem | SyntheticItem
+/**
+ * Whether an item changes the session itself, and enters at a boundary of its own. The others are inputs for the model;
+ * all waiting steers enter together.
+ */
+export function isControl({ payload }: InboxItem): boolean {
+  return payload.case === 'move' || payload.case === 'compaction'
+}
 
-/** Control items, which change the session itself and enter at a boundary of their own. */
-export type ControlItem = Exclude<InboxItem, InputItem>
+/** The blobs that an item refers to. */
+export function blobsOfItem({ payload }: InboxItem): readonly BlobRef[] {
+  return payload.case === 'prompt' ? payload.value.files.flatMap(blobIn) : []
+}
 
-interface ItemBase {
-  /** Also the id of the message that it becomes. */
+/** What a client admits. */
+export interface Admission<P extends Payload = Payload> {
   readonly id: string
-  readonly sessionId: string
-  readonly delivery: Delivery
-  readonly timeCreated: number
-}
-
-/** What a user said. */
-export interface PromptItem extends ItemBase {
-  readonly type: 'prompt'
-  readonly prompt: Prompt
-}
-
-/** A text that a program adds. */
-export interface SyntheticItem extends ItemBase {
-  readonly type: 'synthetic'
-  readonly synthetic: SyntheticText
-}
-
-/** The session moves. */
-export interface MoveItem extends ItemBase {
-  readonly type: 'move'
-  readonly move: SessionLocation
-}
-
-/** The conversation is summarized. */
-export interface CompactionItem extends ItemBase {
-  readonly type: 'compaction'
-  readonly compaction: Readonly<Record<never, never>>
-}
-
-/** Whether an item is one that enters by itself. */
-export function isControl(item: InboxItem): item is ControlItem {
-  return item.type === 'move' || item.type === 'compaction'
-}
-
-/** An admission of any type. */
-export interface Admission {
-  readonly id: string
+  readonly payload: P
   readonly delivery: Delivery
   /** Digest of the request as the client sent it; a second admission of the id must have the same. */
   readonly digest: string
@@ -66,42 +39,21 @@ export interface Admission {
   readonly wake: boolean
 }
 
-/** An input of a user that a client hands in. */
-export interface PromptAdmission extends Admission {
-  readonly prompt: Prompt
-}
-
-/** A synthetic text that a client hands in. */
-export interface SyntheticAdmission extends Admission {
-  readonly synthetic: SyntheticText
-}
-
-/** A move that a client requests. */
-export interface MoveAdmission extends Admission {
-  readonly move: SessionLocation
-}
-
-/** A compaction that a client requests. */
-export type CompactionAdmission = Admission
-
-/** An item of an inbox, and what became of it: it waits, has entered the conversation, or was cancelled. */
-export interface KnownItem {
+/** An item of an inbox with what clients do not see, and what became of it. */
+export interface InboxEntry {
+  /** Order of admission. */
+  readonly seq: number
   readonly item: InboxItem
   readonly state: 'waiting' | 'delivered' | 'cancelled'
+  readonly digest: string
+  readonly admitter: Admitter
 }
 
 /** The existing use of an id in the workspace. */
 export interface TakenId {
   readonly sessionId: string
   /** The item as it was admitted; undefined: a message that was never an item. */
-  readonly input: (KnownItem & { readonly digest: string }) | undefined
-}
-
-/** An inbox item with what clients do not see. */
-export interface WaitingInput {
-  readonly seq: number
-  readonly item: InboxItem
-  readonly admitter: Admitter
+  readonly input: InboxEntry | undefined
 }
 
 /** How many items may wait in an inbox. */
@@ -117,8 +69,8 @@ export interface AdmissionReads {
 
 /** Waiting items of an inbox, in order of admission: the steers that enter together, and the first two queued items. */
 export interface WaitingInputs {
-  readonly steers: readonly WaitingInput[]
-  readonly queued: readonly WaitingInput[]
+  readonly steers: readonly InboxEntry[]
+  readonly queued: readonly InboxEntry[]
   /** There are other steers, after these. */
   readonly more: boolean
 }

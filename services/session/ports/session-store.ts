@@ -4,7 +4,7 @@ import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
 import type { CompactionReads } from '../domain/inbox/inputs.ts'
 import type { MoveReads } from '../domain/inbox/move-session.ts'
-import type { AdmissionReads, KnownItem, TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
+import type { AdmissionReads, InboxEntry, TakenId, WaitingInputs } from '../domain/inbox.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest } from '../domain/permission/permission.ts'
 import type { Revision } from '../domain/revision.ts'
@@ -26,7 +26,7 @@ export interface SessionReads {
   /** What the admission of an id depends on. */
   admissionReads(id: string): Maybe<AdmissionReads>
   /** An item that was admitted to the session, in any state. */
-  item(id: string): Maybe<KnownItem | undefined>
+  item(id: string): Maybe<InboxEntry | undefined>
   /** The inputs that are next at the coming boundaries. */
   waiting(): Maybe<WaitingInputs>
   /** What the move of an id depends on. */
@@ -34,7 +34,7 @@ export interface SessionReads {
   /** What the compaction of an id depends on. */
   compactionReads(id: string): Maybe<CompactionReads>
   /** Waiting items after a place in the inbox (0: from the oldest on), in order of admission, at most `limit`. */
-  inbox(afterSeq: number, limit: number): Maybe<readonly WaitingInput[]>
+  inbox(afterSeq: number, limit: number): Maybe<readonly InboxEntry[]>
   /** What the next step begins with, including the messages after a place in the conversation (0: all), in order. */
   stepReads(afterSeq: number): Maybe<StepReads>
   request(id: string): Maybe<KnownRequest | undefined>

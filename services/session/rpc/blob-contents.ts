@@ -1,6 +1,6 @@
 import type { BlobRef, ToolContent, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AssistantPart, Message } from '#gen/portico/session/v1/message_pb.js'
-import type { FileAttachment, Prompt } from '#gen/portico/session/v1/session_pb.js'
+import type { FileAttachment, InboxItem, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 
@@ -27,8 +27,16 @@ function partWithContents(whole: AssistantPart, blobs: BlobContents): AssistantP
   return { ...whole, part: { case: 'tool', value: { ...part.value, content } } }
 }
 
+/** An inbox item as it is sent. */
+export function itemWithContents(item: InboxItem, blobs: BlobContents): InboxItem {
+  const { payload } = item
+  return payload.case === 'prompt'
+    ? { ...item, payload: { case: 'prompt', value: withFiles(payload.value, blobs) } }
+    : item
+}
+
 /** A prompt as it is sent. */
-export function withFiles(prompt: Prompt, blobs: BlobContents): Prompt {
+function withFiles(prompt: Prompt, blobs: BlobContents): Prompt {
   return prompt.files.length === 0 ? prompt : { ...prompt, files: prompt.files.map((file) => filled(file, blobs)) }
 }
 

@@ -17,8 +17,7 @@ import type {
   VolatileEventData,
 } from '../domain/event.ts'
 import { blobsIn } from '../domain/message.ts'
-import { type BlobContents, NO_BLOBS, withContent } from './blob-contents.ts'
-import { itemToProto } from './inbox-items.ts'
+import { type BlobContents, itemWithContents, NO_BLOBS, withContent } from './blob-contents.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
@@ -64,7 +63,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       }
     }
     case 'inbox-enqueued':
-      return { case: 'inboxEnqueued', value: { item: itemToProto(data.item, NO_BLOBS) } }
+      return { case: 'inboxEnqueued', value: { item: itemWithContents(data.item, NO_BLOBS) } }
     case 'inbox-delivered':
       return { case: 'inboxDelivered', value: { messageId: data.messageId } }
     case 'inbox-cancelled':

@@ -77,7 +77,7 @@ forEachTransport((name, connect) => {
     await using service = await openSessionRpc(connect)
     const { client, as, store } = service
     await store.createSession('wrk_1', newSession('ses_known'))
-    await store.admitPrompt('wrk_1', admission('msg_known', { sessionId: 'ses_known', wake: false }))
+    await store.admit('wrk_1', admission('msg_known', { sessionId: 'ses_known', wake: false }))
     const many = Array.from({ length: 250 }, (_, i) => says(`msg_${i}`))
     assert.equal(await reasonFor(send(service, [...many, says('msg_known')])), 'MESSAGE_EXISTS')
     assert.equal(await reasonFor(client.getSession({ sessionId: 'ses_1' }, as())), 'SESSION_NOT_FOUND')

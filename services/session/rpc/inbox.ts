@@ -1,19 +1,24 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Delivery, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
+import {
+  CompactionRequestSchema,
+  Delivery,
+  type InboxItem,
+  SyntheticTextSchema,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '../domain/inbox/inbox-changes.ts'
-import { admitCompaction, admitSynthetic } from '../domain/inbox/inputs.ts'
-import { type InboxItem, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
+import { admit, admitCompaction } from '../domain/inbox/inputs.ts'
+import { blobsOfItem, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
 import { jsonBytesOf } from '../domain/message-size.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { checkAdmitted, digestOf, parseDelivery } from './admission.ts'
-import { NO_BLOBS, readWithContents } from './blob-contents.ts'
+import { itemWithContents, readWithContents } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 
 /**
@@ -48,15 +53,14 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       const delivery = parseDelivery(request.delivery)
       const { text, description = null, metadata = null } = synthetic
       const digest = digestOf([text, description, metadata, delivery])
+      const payload = { case: 'synthetic', value: synthetic } as const
+      const admission = { id, payload, delivery, digest, admitter, wake: !request.parked }
       const item = await store.revise(
         { workspace: admitter.workspaceId, sessionId: request.sessionId },
         (reads) => reads.admissionReads(id),
-        (revision, reads) => {
-          const admission = { id, synthetic, delivery, digest, admitter, wake: !request.parked }
-          return checkAdmitted(admitSynthetic(revision, reads, admission), request.sessionId, id)
-        },
+        (revision, reads) => checkAdmitted(admit(revision, reads, admission), request.sessionId, id),
       )
-      return { item: itemToProto(item, NO_BLOBS) }
+      return { item }
     },
     /** Admits a compaction, unless one waits; the response means that it is durable. */
     async compactSession(request, context) {
@@ -64,15 +68,14 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       const id = parseMessageId(request.messageId)
       const delivery = parseDelivery(request.delivery)
       const digest = digestOf(['compaction', delivery])
+      const payload = { case: 'compaction', value: create(CompactionRequestSchema) } as const
+      const admission = { id, payload, delivery, digest, admitter, wake: true }
       const item = await store.revise(
         { workspace: admitter.workspaceId, sessionId: request.sessionId },
         (reads) => reads.compactionReads(id),
-        (revision, reads) => {
-          const admission = { id, delivery, digest, admitter, wake: true }
-          return checkAdmitted(admitCompaction(revision, reads, admission), request.sessionId, id)
-        },
+        (revision, reads) => checkAdmitted(admitCompaction(revision, reads, admission), request.sessionId, id),
       )
-      return { item: itemToProto(item, NO_BLOBS) }
+      return { item }
     },
     /** Lists what waits in the inbox of a session; the list ends early rather than grow too large. */
     async listInboxItems({ sessionId }, context) {
@@ -80,7 +83,7 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       const read = () => readItems(store, workspace, sessionId)
       const refsOf = (items: readonly InboxItem[]) => items.flatMap(blobsOfItem)
       const { found, contents } = await readWithContents(blobs, { workspace, sessionId }, read, refsOf)
-      return { items: found.map((item) => itemToProto(item, contents)) }
+      return { items: found.map((item) => itemWithContents(item, contents)) }
     },
     /** Changes when an item that waits enters the conversation. */
     async changeInboxDelivery({ sessionId, messageId, delivery: wanted }, context) {
@@ -89,8 +92,8 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       await store.revise(
         { workspace: workspaceId, sessionId },
         (reads) => reads.item(messageId),
-        (revision, known) => {
-          const unchanged = changeDelivery(revision, known, delivery)
+        (revision, entry) => {
+          const unchanged = changeDelivery(revision, entry, delivery)
           if (unchanged === undefined) return
           const problem = PROBLEMS[unchanged] ?? `already has the delivery ${Delivery[delivery].toLowerCase()}`
           throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, problem })
@@ -101,11 +104,7 @@ export function inboxHandlers(dependencies: SessionDependencies) {
     /** Cancels an item that waits. */
     async cancelInboxItem({ sessionId, messageId }, context) {
       const { workspaceId } = principalOf(context)
-      await store.revise(
-        { workspace: workspaceId, sessionId },
-        (reads) => reads.item(messageId),
-        (revision, known) => cancelItem(revision, known),
-      )
+      await store.revise({ workspace: workspaceId, sessionId }, (reads) => reads.item(messageId), cancelItem)
       return {}
     },
   } satisfies Partial<ServiceImpl<typeof SessionService>>

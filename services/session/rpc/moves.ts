@@ -43,7 +43,8 @@ export function moveHandlers(dependencies: SessionDependencies) {
         key,
         (reads) => reads.moveReads(id),
         (revision, reads) => {
-          const admission = { id, move, delivery, digest, admitter, wake: true }
+          const payload = { case: 'move', value: move } as const
+          const admission = { id, payload, delivery, digest, admitter, wake: true }
           checkAdmitted(decideMove(revision, reads, admission, stranded), request.sessionId, id)
         },
       )
@@ -60,8 +61,8 @@ function knownMove(
   if (taken?.sessionId !== sessionId) return undefined
   // It moved at once.
   if (taken.input === undefined) return create(SessionLocationSchema, { directory, projectId, subpath })
-  const { item } = taken.input
-  return item.type === 'move' ? item.move : undefined
+  const { payload } = taken.input.item
+  return payload.case === 'move' ? payload.value : undefined
 }
 
 /** What is wrong with a destination, without revealing whether one outside of the workspace's roots exists. */

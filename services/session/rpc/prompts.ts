@@ -15,8 +15,8 @@ import {
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkAllLimits } from '#shared/rpc/field-limits.ts'
 import { check, isWithin } from '#shared/rpc/parse.ts'
-import { admitPrompt } from '../domain/inbox/inputs.ts'
-import type { AdmissionReads } from '../domain/inbox.ts'
+import { admit } from '../domain/inbox/inputs.ts'
+import { type AdmissionReads, blobsOfItem } from '../domain/inbox.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import type { Revision } from '../domain/revision.ts'
 import type { EditablePrompt } from '../ports/catalog.ts'
@@ -24,9 +24,8 @@ import { nothing, type SessionReads } from '../ports/session-store.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admission.ts'
 import { type Attached, prepareAttachments } from './attachments.ts'
-import { findContents, missingBlob } from './blob-contents.ts'
+import { findContents, itemWithContents, missingBlob } from './blob-contents.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { blobsOfItem, itemToProto } from './inbox-items.ts'
 import { parseMessageId, parseMetadata } from './parse.ts'
 import { peerCallOf } from './peer-call.ts'
 
@@ -50,16 +49,19 @@ export function promptHandlers(dependencies: SessionDependencies) {
       const call = peerCallOf(context)
       checkPrompt(request)
       const asText = promptOf(request, NOTHING)
-      const known = { id, digest: digestOf(sentBy(request)), admitter, wake: !request.parked }
+      const digest = digestOf(sentBy(request))
       const admissionReads = (reads: SessionReads) => reads.admissionReads(id)
-      const admit = (revision: Revision, reads: AdmissionReads, prompt: Prompt, delivery = request.delivery) => {
-        const admission = { ...known, delivery: parseDelivery(delivery), prompt }
-        return checkAdmitted(admitPrompt(revision, reads, admission), sessionId, id)
+      const decide = (revision: Revision, reads: AdmissionReads, prompt: Prompt, wanted = request.delivery) => {
+        const payload = { case: 'prompt', value: prompt } as const
+        const admission = { id, payload, delivery: parseDelivery(wanted), digest, admitter, wake: !request.parked }
+        return checkAdmitted(admit(revision, reads, admission), sessionId, id)
       }
       const attachAndAdmit = (directory: string, edited: PromptSessionRequest) =>
         holdingBlobs(blobs, async (hold) => {
           const prompt = promptOf(edited, await prepareAttachments(dependencies, call, directory, edited, hold))
-          return store.revise(key, admissionReads, (revision, reads) => admit(revision, reads, prompt, edited.delivery))
+          return store.revise(key, admissionReads, (revision, reads) =>
+            decide(revision, reads, prompt, edited.delivery),
+          )
         })
       const admitIn = async (directory: string) => {
         const item = await promptHooks.edit(call, { directory, sessionId }, editable(request), (wanted) => {
@@ -74,11 +76,11 @@ export function promptHandlers(dependencies: SessionDependencies) {
       const first = await store.revise(key, admissionReads, (revision, reads) => {
         const { directory } = revision.state
         const isReady = reads.taken !== undefined || (isText(request) && promptHooks.areNone(key.workspace, directory))
-        return isReady ? admit(revision, reads, asText) : directory
+        return isReady ? decide(revision, reads, asText) : directory
       })
       const item = typeof first === 'string' ? await admitIn(first) : first
       const { contents, missing } = await findContents(blobs, key.workspace, blobsOfItem(item))
-      if (missing === undefined) return { item: itemToProto(item, contents) }
+      if (missing === undefined) return { item: itemWithContents(item, contents) }
       // If the session was removed meanwhile, it is no longer found.
       await store.inspect(key, nothing, nothing)
       throw missingBlob(key, missing)

@@ -37,7 +37,7 @@ async function open(clock: Clock = systemClock) {
   const port = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })
   const opened = withUseCases(port)
   await opened.createSession(W, newSession('ses_1', { title: 'Test' }))
-  await opened.admitPrompt(W, admission('msg_1'))
+  await opened.admit(W, admission('msg_1'))
   const state = {
     failure: undefined as Error | undefined,
     only: undefined as string | undefined,

@@ -71,12 +71,12 @@ function countCalls(store: SessionStore, calls: string[]): SessionStore {
 async function writesConcernNobody(stores: readonly SessionStore[]): Promise<void> {
   const store = withUseCases(stores[0] as SessionStore)
   await store.createSession('wrk_quiet', newSession())
-  await store.admitPrompt('wrk_quiet', admission('msg_1'))
+  await store.admit('wrk_quiet', admission('msg_1'))
   const quiet = (await store.acquireLease('own_test', HOUR_MS)) as Lease
   await using fixture = await replicas(stores)
   const { calls, owners } = fixture
   await store.createSession(W, newSession())
-  await store.admitPrompt(W, admission('msg_1'))
+  await store.admit(W, admission('msg_1'))
   await waitFor('the session to have an owner', () => owners.size === 1)
   const [[tenure, ownStore]] = [...owners] as [[Tenure, SessionStore]]
   const owned = new OwnedSession(ownStore, tenure)

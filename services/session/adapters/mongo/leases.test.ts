@@ -18,7 +18,7 @@ test('a server that is too slow for a claim is tried again soon, however often i
   await using opened = await openMongoSessionStore({ mongo, clock: new ManualClock() })
   const store = withUseCases(opened)
   await store.createSession(W, newSession())
-  await store.admitPrompt(W, admission('msg_1'))
+  await store.admit(W, admission('msg_1'))
   const data = { failCommands: ['findAndModify'], errorCode: MAX_TIME_EXPIRED }
   await server.command({ configureFailPoint: 'failCommand', mode: { times: 45 }, data })
   // Like a lock, which is left for longer each time, it would take longer than anything is waited for.

@@ -5,10 +5,9 @@ import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
-  type KnownItem,
+  type InboxEntry,
   MOST_INBOX_ITEMS,
   type TakenId,
-  type WaitingInput,
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
@@ -17,7 +16,7 @@ import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { projectionOf } from '#shared/stores/mongo-table.ts'
-import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../tables/inbox.ts'
+import { FirstSteers, type InboxRecord, inOrder, toEntry } from '../tables/inbox.ts'
 import type { MessageRecord } from '../tables/messages.ts'
 import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
 import { type SessionRecord, type StateRecord, stateColumns, toSession, toState } from '../tables/sessions.ts'
@@ -96,11 +95,11 @@ export class MongoReads implements SessionReads {
     return { taken, full: exactly === MOST_INBOX_ITEMS }
   }
 
-  async item(id: string): Promise<KnownItem | undefined> {
+  async item(id: string): Promise<InboxEntry | undefined> {
     await this.#transaction?.flush()
     const filter = { _id: keyOf(this.#workspace, id), ...this.#own() }
     const item = await this.#collections.inbox.findOne<InboxRecord>(filter, this.#options)
-    return item === null ? undefined : toKnownItem(item)
+    return item === null ? undefined : toEntry(item)
   }
 
   async moveReads(id: string): Promise<MoveReads> {
@@ -113,7 +112,7 @@ export class MongoReads implements SessionReads {
     return { ...(await this.admissionReads(id)), waiting }
   }
 
-  async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
+  async inbox(afterSeq: number, limit: number): Promise<InboxEntry[]> {
     await this.#transaction?.flush()
     const steers = await this.#waiting(Delivery.STEER, afterSeq, limit)
     return inOrder(steers, await this.#waiting(Delivery.QUEUE, afterSeq, limit), limit)
@@ -159,17 +158,17 @@ export class MongoReads implements SessionReads {
     return { unfinished, requests: toKnownRequests([...requests, ...waiting]) }
   }
 
-  async #ofKind(kind: InboxRecord['kind']): Promise<WaitingInput[]> {
+  async #ofKind(kind: 'move' | 'compaction'): Promise<InboxEntry[]> {
     await this.#transaction?.flush()
     const own = { ...this.#own(), state: 'waiting', kind } as const
     return this.#collections.inbox
       .find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
-      .map(toWaitingInput)
+      .map(toEntry)
       .toArray()
   }
 
-  async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {
-    return (await this.#find(delivery, afterSeq, limit).toArray()).map(toWaitingInput)
+  async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<InboxEntry[]> {
+    return (await this.#find(delivery, afterSeq, limit).toArray()).map(toEntry)
   }
 
   async #unanswered<T extends Pick<RequestRecord, 'id'>>(projection: Document): Promise<T[]> {

@@ -5,10 +5,9 @@ import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
-  type KnownItem,
+  type InboxEntry,
   MOST_INBOX_ITEMS,
   type TakenId,
-  type WaitingInput,
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
@@ -19,7 +18,7 @@ import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { selectAll, selectEach, selectOne } from '#shared/stores/sqlite-table.ts'
 import { integer } from '#shared/stores/table.ts'
-import { FirstSteers, type InboxRecord, inbox, inOrder, toKnownItem, toWaitingInput } from '../tables/inbox.ts'
+import { FirstSteers, type InboxRecord, inbox, inOrder, toEntry } from '../tables/inbox.ts'
 import { messages } from '../tables/messages.ts'
 import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
 import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
@@ -79,8 +78,8 @@ export class SqliteReads implements SessionReads {
     return { taken: this.takenId(id), full: this.#isFull() }
   }
 
-  item(id: string): KnownItem | undefined {
-    return this.#items('workspace = ? AND id = ?', this.#workspace, id).map(toKnownItem)[0]
+  item(id: string): InboxEntry | undefined {
+    return this.#items('workspace = ? AND id = ?', this.#workspace, id).map(toEntry)[0]
   }
 
   moveReads(id: string): MoveReads {
@@ -91,7 +90,7 @@ export class SqliteReads implements SessionReads {
     return { ...this.admissionReads(id), waiting: this.#ofKind('compaction')[0] }
   }
 
-  inbox(afterSeq: number, limit: number): WaitingInput[] {
+  inbox(afterSeq: number, limit: number): InboxEntry[] {
     return inOrder(
       this.#waiting(Delivery.STEER, afterSeq, limit),
       this.#waiting(Delivery.QUEUE, afterSeq, limit),
@@ -160,13 +159,13 @@ export class SqliteReads implements SessionReads {
     return this.#file.statement(last).get(number, MOST_INBOX_ITEMS - 1) !== undefined
   }
 
-  #ofKind(kind: InboxRecord['kind']): WaitingInput[] {
-    return this.#items("state = 'waiting' AND kind = ? ORDER BY seq", kind).map(toWaitingInput)
+  #ofKind(kind: 'move' | 'compaction'): InboxEntry[] {
+    return this.#items("state = 'waiting' AND kind = ? ORDER BY seq", kind).map(toEntry)
   }
 
-  #waiting(delivery: Delivery, afterSeq: number, limit: number): WaitingInput[] {
+  #waiting(delivery: Delivery, afterSeq: number, limit: number): InboxEntry[] {
     const where = "state = 'waiting' AND delivery = ? AND seq > ? ORDER BY seq LIMIT ?"
-    return this.#items(where, delivery, afterSeq, limit).map(toWaitingInput)
+    return this.#items(where, delivery, afterSeq, limit).map(toEntry)
   }
 
   #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {

@@ -1,5 +1,6 @@
+import { create } from '@bufbuild/protobuf'
 import type { AssistantPart } from '#gen/portico/session/v1/message_pb.js'
-import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import { type InboxItem, InboxItemSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import { saidIn } from '#services/session/domain/generation/draft-part.ts'
@@ -78,7 +79,7 @@ export function eventRecord(workspace: string, sessionId: string, write: EventWr
   return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(write)) }
 }
 
-function stored({ data, part, timeCreated }: EventWrite): object {
+function stored({ data, part }: EventWrite): object {
   switch (data.type) {
     case 'step-ended':
     case 'usage-recorded':
@@ -88,8 +89,8 @@ function stored({ data, part, timeCreated }: EventWrite): object {
     case 'session-created':
       return { ...data, session: toStoredJson(SessionSchema, data.session) }
     case 'inbox-enqueued': {
-      const { type, id, delivery } = data.item
-      return { type: data.type, item: { type, id, delivery, timeCreated: unless(timeCreated, data.item.timeCreated) } }
+      const { messageId, delivery } = data.item
+      return { type: data.type, item: { messageId, delivery } }
     }
     case 'synthetic-added':
       return { ...data, synthetic: undefined }
@@ -105,10 +106,6 @@ function stored({ data, part, timeCreated }: EventWrite): object {
   }
 }
 
-function unless<T>(usual: T, value: T): T | undefined {
-  return value === usual ? undefined : value
-}
-
 function storedUsage(usage: Usage | undefined): object | undefined {
   return usage && { ...usage, costNanos: usage.costNanos.toString() }
 }
@@ -122,9 +119,9 @@ export function parseEvent(record: EventRecord): StoredEvent {
   }
   if (data.type === 'session-created') data.session = fromStoredJson(SessionSchema, data.session)
   if (data.type === 'inbox-enqueued') {
-    const { sessionId, timeCreated } = record
-    data.item = { sessionId, timeCreated, ...data.item }
-    return { data, source: { type: 'item', id: data.item.id } }
+    const { sessionId, timeCreated: createTime } = record
+    data.item = create(InboxItemSchema, { sessionId, createTime, ...data.item })
+    return { data, source: { type: 'item', id: data.item.messageId } }
   }
   if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
   if (source === undefined) return { data, source }
@@ -140,15 +137,15 @@ export function completeEvent(record: EventRecord, { data, source }: StoredEvent
   if (source !== undefined) {
     if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
     if (source.type === 'part') fillFromPart(data, parsePart(held))
-    else fillFromItem(data, parsePayload(data.item?.type ?? 'synthetic', held))
+    else fillFromItem(data, parsePayload(held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-function fillFromItem(data: any, held: any): void {
-  if (data.type === 'inbox-enqueued') data.item[data.item.type] = held
-  else data.synthetic = held
+function fillFromItem(data: any, payload: InboxItem['payload']): void {
+  if (data.type === 'inbox-enqueued') data.item = { ...data.item, payload }
+  else data.synthetic = payload.value
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.

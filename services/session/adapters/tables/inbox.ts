@@ -1,7 +1,18 @@
-import { type Delivery, PromptSchema, SyntheticTextSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Admitter, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Delivery, type InboxItem, InboxItemSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Admitter, InboxEntry, TakenId } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { defineTable, integer, json, message, optional, type RowOf, text } from '#shared/stores/table.ts'
+import {
+  defineTable,
+  fromRow,
+  integer,
+  json,
+  message,
+  optional,
+  type RowOf,
+  text,
+  toRow,
+} from '#shared/stores/table.ts'
 
 /** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
 export const inbox = defineTable({
@@ -12,16 +23,17 @@ export const inbox = defineTable({
     sessionId: text(),
     /** Order of admission. */
     seq: integer(),
-    kind: text<InboxItem['type']>(),
-    state: text<KnownItem['state']>(),
+    /** Of its payload. */
+    kind: text(),
+    state: text<InboxEntry['state']>(),
     delivery: integer<Delivery>(),
     digest: text(),
     admitter: json<Admitter>(),
-    timeCreated: integer(),
+    createTime: integer(),
     /** When it was delivered or cancelled. */
-    timeSettled: optional(integer()),
-    /** JSON: the content of an item of this kind. */
-    data: text(),
+    settleTime: optional(integer()),
+    /** An item that has its payload only. */
+    data: message(InboxItemSchema),
   },
   sqlite: {
     columns: { session: integer() },
@@ -51,67 +63,44 @@ export type InboxRecord = RowOf<typeof inbox.columns>
 
 export function inboxRecord(workspace: string, write: Extract<Write, { type: 'admit' }>): InboxRecord {
   const { item, seq, digest, admitter } = write
-  const { id, sessionId, type: kind, delivery, timeCreated } = item
-  return {
+  const { messageId: id, sessionId, delivery, createTime, payload } = item
+  return toRow(inbox.columns, {
     workspace,
     id,
     sessionId,
     seq,
-    kind,
+    kind: payload.case ?? '',
     state: 'waiting',
     delivery,
     digest,
-    timeCreated,
-    timeSettled: null,
-    admitter: JSON.stringify(admitter),
-    data: payloadOf(item),
-  }
-}
-
-const prompts = message(PromptSchema)
-const synthetics = message(SyntheticTextSchema)
-
-/** The content of an item is the member that is named like its type. */
-function payloadOf(item: InboxItem): string {
-  switch (item.type) {
-    case 'prompt':
-      return prompts.encode(item.prompt)
-    case 'synthetic':
-      return synthetics.encode(item.synthetic)
-    case 'move':
-      return JSON.stringify(item.move)
-    case 'compaction':
-      return JSON.stringify(item.compaction)
-  }
+    admitter,
+    createTime,
+    data: create(InboxItemSchema, { payload }),
+  })
 }
 
 /** What changes in the record of an item that is delivered or cancelled. */
 export function settledUpdate(
   write: Extract<Write, { type: 'deliver' | 'cancel' }>,
-): Pick<InboxRecord, 'state' | 'timeSettled'> {
+): Pick<InboxRecord, 'state' | 'settleTime'> {
   return write.type === 'deliver'
-    ? { state: 'delivered', timeSettled: write.timeDelivered }
-    : { state: 'cancelled', timeSettled: write.timeCancelled }
+    ? { state: 'delivered', settleTime: write.timeDelivered }
+    : { state: 'cancelled', settleTime: write.timeCancelled }
 }
 
-/** The content of an item. */
-export function parsePayload(kind: InboxRecord['kind'], data: string) {
-  if (kind === 'prompt') return prompts.decode(data)
-  return kind === 'synthetic' ? synthetics.decode(data) : JSON.parse(data)
+/** What an item brings, read from the JSON in its record. */
+export function parsePayload(data: string): InboxItem['payload'] {
+  return inbox.columns.data.decode(data).payload
 }
 
-/** The item, in any state. */
-function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
-  return { type: kind, id, sessionId, delivery, timeCreated, [kind]: parsePayload(kind, data) } as InboxItem
-}
-
-export function toKnownItem(record: InboxRecord): KnownItem {
-  return { item: toInboxItem(record), state: record.state }
+export function toEntry(record: InboxRecord): InboxEntry {
+  const { id, sessionId, seq, state, delivery, digest, admitter, createTime, data } = fromRow(inbox.columns, record)
+  return { seq, item: { ...data, messageId: id, sessionId, delivery, createTime }, state, digest, admitter }
 }
 
 /** The use of the record's id. */
 export function toTakenId(record: InboxRecord): TakenId {
-  return { sessionId: record.sessionId, input: { ...toKnownItem(record), digest: record.digest } }
+  return { sessionId: record.sessionId, input: toEntry(record) }
 }
 
 /**
@@ -124,7 +113,7 @@ const MOST_CHARACTERS = 1_048_576
 export class FirstSteers {
   /** How many to read. */
   static readonly read = MOST_STEERS + 1
-  readonly steers: WaitingInput[] = []
+  readonly steers: InboxEntry[] = []
   more = false
   #characters = 0
 
@@ -133,16 +122,12 @@ export class FirstSteers {
     const { length } = this.steers
     this.#characters += record.data.length
     this.more = length === MOST_STEERS || (length > 0 && this.#characters > MOST_CHARACTERS)
-    if (!this.more) this.steers.push(toWaitingInput(record))
+    if (!this.more) this.steers.push(toEntry(record))
     return !this.more
   }
 }
 
 /** Items of both deliveries in order of admission, at most `limit`. */
-export function inOrder(steers: readonly WaitingInput[], queued: readonly WaitingInput[], limit: number) {
+export function inOrder(steers: readonly InboxEntry[], queued: readonly InboxEntry[], limit: number) {
   return [...steers, ...queued].sort((a, b) => a.seq - b.seq).slice(0, limit)
-}
-
-export function toWaitingInput(record: InboxRecord): WaitingInput {
-  return { seq: record.seq, item: toInboxItem(record), admitter: JSON.parse(record.admitter) as Admitter }
 }

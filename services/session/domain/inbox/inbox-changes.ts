@@ -1,5 +1,5 @@
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
-import type { KnownItem } from '../inbox.ts'
+import type { InboxEntry } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
@@ -14,24 +14,24 @@ export type Unchanged = 'unknown' | 'delivered' | 'cancelled' | 'same'
  */
 export function changeDelivery(
   revision: Revision,
-  known: KnownItem | undefined,
+  entry: InboxEntry | undefined,
   delivery: Delivery,
 ): Unchanged | undefined {
-  if (known === undefined) return 'unknown'
-  const { item, state } = known
+  if (entry === undefined) return 'unknown'
+  const { item, state } = entry
   if (state !== 'waiting') return state
   if (item.delivery === delivery) return 'same'
-  revision.writes.push({ type: 'redeliver', id: item.id, delivery })
-  revision.event({ type: 'inbox-delivery-changed', messageId: item.id, delivery })
+  revision.writes.push({ type: 'redeliver', id: item.messageId, delivery })
+  revision.event({ type: 'inbox-delivery-changed', messageId: item.messageId, delivery })
   if (delivery === Delivery.STEER) wake(revision)
   revision.touch()
   return undefined
 }
 
 /** Takes an item out of the inbox, so that it never enters the conversation. One that does not wait is left alone. */
-export function cancelItem(revision: Revision, known: KnownItem | undefined): void {
-  if (known?.state !== 'waiting') return
-  const { id } = known.item
+export function cancelItem(revision: Revision, entry: InboxEntry | undefined): void {
+  if (entry?.state !== 'waiting') return
+  const { messageId: id } = entry.item
   revision.writes.push({ type: 'cancel', id, timeCancelled: revision.now })
   revision.event({ type: 'inbox-cancelled', messageId: id })
   revision.touch()

@@ -1,17 +1,17 @@
 import { create } from '@bufbuild/protobuf'
 import { type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { AdmissionReads, MoveAdmission, WaitingInput } from '../inbox.ts'
+import type { Admission, AdmissionReads, InboxEntry, Payload } from '../inbox.ts'
 import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { isBusy } from '../session-state.ts'
 import { cancelItem } from './inbox-changes.ts'
-import { admitMove, type NotAdmitted } from './inputs.ts'
+import { admit, type NotAdmitted } from './inputs.ts'
 import { wake } from './wake.ts'
 
 /** What a move depends on, besides the state of the session. */
 export interface MoveReads extends AdmissionReads {
   /** Moves that wait. */
-  readonly moves: readonly WaitingInput[]
+  readonly moves: readonly InboxEntry[]
 }
 
 /**
@@ -22,18 +22,18 @@ export interface MoveReads extends AdmissionReads {
 export function moveSession(
   revision: Revision,
   { taken, full, moves }: MoveReads,
-  admission: MoveAdmission,
+  admission: Admission<Extract<Payload, { readonly case: 'move' }>>,
   stranded: boolean,
 ): NotAdmitted | undefined {
-  const { id, move } = admission
+  const { id, payload } = admission
   // Nobody else makes ids of moves.
   if (taken?.sessionId === revision.state.sessionId && taken.input === undefined) return undefined
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
-    const admitted = admitMove(revision, { taken, full }, admission)
+    const admitted = admit(revision, { taken, full }, admission)
     return typeof admitted === 'string' ? admitted : undefined
   }
-  for (const { item } of moves) cancelItem(revision, { item, state: 'waiting' })
-  switchLocation(revision, id, move)
+  for (const move of moves) cancelItem(revision, move)
+  switchLocation(revision, id, payload.value)
   wake(revision)
   return undefined
 }

@@ -1,6 +1,6 @@
-import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, type InboxItem } from '#gen/portico/session/v1/session_pb.js'
 import type { CompactionStart } from '../compaction/compaction.ts'
-import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
+import { type InboxEntry, isControl, type WaitingInputs } from '../inbox.ts'
 import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
@@ -35,7 +35,7 @@ export function promoteItems(revision: Revision, waiting: WaitingInputs, boundar
   const last = entering.at(-1)
   if (last === undefined) return NOTHING
   const control = isControl(last.item)
-  if (last.item.type === 'compaction') return promoteCompaction(revision, last)
+  if (last.item.payload.case === 'compaction') return promoteCompaction(revision, last)
   if (!control) beginRun(revision)
   const messages = entering.flatMap(({ item }) => deliver(revision, item))
   if (!control) revision.set({ lastAdmitter: last.admitter })
@@ -43,12 +43,12 @@ export function promoteItems(revision: Revision, waiting: WaitingInputs, boundar
 }
 
 /** A compaction is for the account of the run that it is part of, and of whoever requested it where it begins one. */
-function promoteCompaction(revision: Revision, { item, admitter }: WaitingInput): Promotion {
+function promoteCompaction(revision: Revision, { item, admitter }: InboxEntry): Promotion {
   const alone = !revision.state.running
   beginRun(revision)
   deliver(revision, item)
   if (alone) revision.set({ lastAdmitter: admitter })
-  return { ...NOTHING, control: true, compaction: { id: item.id, alone } }
+  return { ...NOTHING, control: true, compaction: { id: item.messageId, alone } }
 }
 
 /** Begins a run, where none has begun. */
@@ -62,7 +62,7 @@ export function beginRun(revision: Revision): void {
  * What has its turn in an inbox, in order of admission; with `steersOnly` no queued item but the control items that are
  * next.
  */
-export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly WaitingInput[] {
+export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly InboxEntry[] {
   const { steers, more } = waiting
   const next = more ? (steers.at(-1)?.seq ?? 0) : Number.POSITIVE_INFINITY
   const queued = waiting.queued.filter(({ seq }) => seq < next)
@@ -73,12 +73,12 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
 /**
  * The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next.
  */
-function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
+function nextItems(candidates: readonly InboxEntry[], boundary: 'step' | 'idle'): readonly InboxEntry[] {
   const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === Delivery.QUEUE) : undefined
   const items = candidates.filter((each) => each.item.delivery === Delivery.STEER || each === oldest)
-  const move = items.findIndex(({ item }) => item.type === 'move')
+  const move = items.findIndex(({ item }) => item.payload.case === 'move')
   const compaction = (move < 0 ? items : items.slice(0, move)).find(
-    ({ item: { type, delivery } }) => type === 'compaction' && delivery === Delivery.STEER,
+    ({ item: { payload, delivery } }) => payload.case === 'compaction' && delivery === Delivery.STEER,
   )
   if (compaction !== undefined) return [compaction]
   const control = items.findIndex(({ item }) => isControl(item))
@@ -89,19 +89,19 @@ function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle
 }
 
 function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
-  const { id } = item
+  const { messageId: id, payload } = item
   const head = { messageId: id, createTime: revision.now }
   revision.writes.push({ type: 'deliver', id, timeDelivered: revision.now })
-  switch (item.type) {
+  switch (payload.case) {
     case 'prompt': {
-      const message = messageOf(head, 'user', item.prompt)
+      const message = messageOf(head, 'user', payload.value)
       const seq = revision.insert(message)
       revision.count(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
       return [{ seq, message }]
     }
     case 'synthetic': {
-      const { synthetic } = item
+      const { value: synthetic } = payload
       const message = messageOf(head, 'synthetic', synthetic)
       const seq = revision.insert(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
@@ -110,9 +110,9 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
     }
     case 'move':
       revision.event({ type: 'inbox-delivered', messageId: id })
-      return [switchLocation(revision, id, item.move)]
-    case 'compaction':
-      // Its message comes with what it is made of.
+      return [switchLocation(revision, id, payload.value)]
+    default:
+      // The message of a compaction comes with what it is made of.
       revision.event({ type: 'inbox-delivered', messageId: id })
       return []
   }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { admission, admitter, newSession as input, moveAdmission } from '#test/contract/session-store.support.ts'
+import { admission, admitter, inboxEntry, newSession as input } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
-import type { InboxItem, WaitingInput, WaitingInputs } from '../inbox.ts'
+import type { InboxEntry, WaitingInputs } from '../inbox.ts'
 import { messageOf } from '../message.ts'
 import { newSession } from '../new-session.ts'
 import { Revision } from '../revision.ts'
 import { type CutOff, endCutOff, endRun, giveBack, interruptRun } from '../run.ts'
 import type { SessionState } from '../session-state.ts'
-import { admitPrompt } from './inputs.ts'
+import { admit } from './inputs.ts'
 import { promoteItems } from './promotion.ts'
 import { resumeRun } from './wake.ts'
 
@@ -21,15 +21,7 @@ function revisionOf(state: Partial<SessionState>, now = NOW): Revision {
   return new Revision({ ...before, ...state }, now, now, newId)
 }
 
-function item(seq: number, type: 'prompt' | 'move', delivery: Delivery): WaitingInput {
-  const base = { id: `msg_${seq}`, sessionId: 'ses_1', delivery, timeCreated: 0 }
-  const { prompt } = admission(base.id)
-  const made: InboxItem =
-    type === 'prompt' ? { type, ...base, prompt } : { type, ...base, move: moveAdmission(base.id).move }
-  return { seq, item: made, admitter }
-}
-
-const inbox = (...items: WaitingInput[]): WaitingInputs => ({
+const inbox = (...items: InboxEntry[]): WaitingInputs => ({
   steers: items.filter(({ item }) => item.delivery === Delivery.STEER),
   queued: items.filter(({ item }) => item.delivery === Delivery.QUEUE).slice(0, 2),
   more: false,
@@ -41,13 +33,13 @@ const woken = (at: number, more = {}) =>
   ({ due: true, wake: { at, steersOnly: false, resume: false, ...more } }) as const
 
 test('an interrupt that resumes is due for steers and the next moves, not for queued inputs', () => {
-  const cases: [WaitingInput[], boolean][] = [
+  const cases: [InboxEntry[], boolean][] = [
     [[], false],
-    [[item(1, 'prompt', Delivery.QUEUE)], false],
-    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.QUEUE)], false],
-    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], true],
-    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], true],
-    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER)], true],
+    [[inboxEntry(1, 'prompt', Delivery.QUEUE)], false],
+    [[inboxEntry(1, 'prompt', Delivery.QUEUE), inboxEntry(2, 'move', Delivery.QUEUE)], false],
+    [[inboxEntry(1, 'move', Delivery.QUEUE), inboxEntry(2, 'prompt', Delivery.QUEUE)], true],
+    [[inboxEntry(1, 'prompt', Delivery.QUEUE), inboxEntry(2, 'prompt', Delivery.STEER)], true],
+    [[inboxEntry(1, 'prompt', Delivery.QUEUE), inboxEntry(2, 'move', Delivery.STEER)], true],
   ]
   for (const [items, due] of cases) {
     for (const state of [running, {}, woken(NOW)]) {
@@ -61,15 +53,15 @@ test('an interrupt that resumes is due for steers and the next moves, not for qu
 
 test('a session due for steers leaves queued inputs where they are, until something else wakes it', () => {
   const waiting = inbox(
-    item(1, 'move', Delivery.QUEUE),
-    item(2, 'prompt', Delivery.QUEUE),
-    item(3, 'prompt', Delivery.STEER),
+    inboxEntry(1, 'move', Delivery.QUEUE),
+    inboxEntry(2, 'prompt', Delivery.QUEUE),
+    inboxEntry(3, 'prompt', Delivery.STEER),
   )
   const steersOnly = woken(NOW, { steersOnly: true })
   const first = revisionOf(steersOnly)
   assert.equal(promoteItems(first, waiting, 'idle').control, true)
   assert.equal(first.state.due, true)
-  const rest = inbox(item(2, 'prompt', Delivery.QUEUE), item(3, 'prompt', Delivery.STEER))
+  const rest = inbox(inboxEntry(2, 'prompt', Delivery.QUEUE), inboxEntry(3, 'prompt', Delivery.STEER))
   const second = revisionOf(steersOnly)
   assert.deepEqual(
     promoteItems(second, rest, 'idle').messages.map(({ message }) => message.messageId),
@@ -77,10 +69,10 @@ test('a session due for steers leaves queued inputs where they are, until someth
   )
   assert.equal(second.state.due, false)
   const other = revisionOf(steersOnly)
-  admitPrompt(other, NEW, admission('msg_4'))
+  admit(other, NEW, admission('msg_4'))
   for (const [left, entered] of [
     [rest, ['msg_3']],
-    [inbox(item(2, 'prompt', Delivery.QUEUE)), ['msg_2']],
+    [inbox(inboxEntry(2, 'prompt', Delivery.QUEUE)), ['msg_2']],
   ] as const) {
     const { messages } = promoteItems(other, left, 'idle')
     assert.deepEqual(
@@ -91,23 +83,35 @@ test('a session due for steers leaves queued inputs where they are, until someth
 })
 
 test('no queued input enters while a steer waits, but a steer that a control item holds up holds nothing up', () => {
-  const cases: [items: WaitingInput[], entered: string[]][] = [
+  const cases: [items: InboxEntry[], entered: string[]][] = [
     [
-      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
+      [
+        inboxEntry(1, 'prompt', Delivery.QUEUE),
+        inboxEntry(2, 'prompt', Delivery.STEER),
+        inboxEntry(3, 'prompt', Delivery.STEER),
+      ],
       ['msg_2', 'msg_3'],
     ],
-    [[item(1, 'prompt', Delivery.STEER), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
-    [[item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [[inboxEntry(1, 'prompt', Delivery.STEER), inboxEntry(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
+    [[inboxEntry(1, 'prompt', Delivery.QUEUE), inboxEntry(2, 'prompt', Delivery.QUEUE)], ['msg_1']],
     [
-      [item(1, 'prompt', Delivery.QUEUE), item(2, 'move', Delivery.STEER), item(3, 'prompt', Delivery.STEER)],
+      [
+        inboxEntry(1, 'prompt', Delivery.QUEUE),
+        inboxEntry(2, 'move', Delivery.STEER),
+        inboxEntry(3, 'prompt', Delivery.STEER),
+      ],
       ['msg_1'],
     ],
     [
-      [item(1, 'prompt', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER), item(3, 'move', Delivery.STEER)],
+      [
+        inboxEntry(1, 'prompt', Delivery.QUEUE),
+        inboxEntry(2, 'prompt', Delivery.STEER),
+        inboxEntry(3, 'move', Delivery.STEER),
+      ],
       ['msg_2'],
     ],
-    [[item(1, 'move', Delivery.QUEUE), item(2, 'prompt', Delivery.STEER)], ['msg_1']],
-    [[item(1, 'prompt', Delivery.STEER), item(2, 'move', Delivery.QUEUE)], ['msg_1']],
+    [[inboxEntry(1, 'move', Delivery.QUEUE), inboxEntry(2, 'prompt', Delivery.STEER)], ['msg_1']],
+    [[inboxEntry(1, 'prompt', Delivery.STEER), inboxEntry(2, 'move', Delivery.QUEUE)], ['msg_1']],
   ]
   for (const [items, entered] of cases) {
     const revision = revisionOf(woken(NOW))
@@ -135,8 +139,8 @@ test('a resume is charged to its caller; a run that goes on, and ends by itself,
     const { due, wake, lastAdmitter } = revision.state
     assert.deepEqual([due, wake?.resume, lastAdmitter], [true, resumes, admitter])
     assert.deepEqual(wake?.resumer, resumes ? other : undefined)
-    const { prompt } = admission('msg_1')
-    const messages = [messageOf({ messageId: 'msg_1', createTime: 0 }, 'user', prompt)]
+    const { payload } = admission('msg_1')
+    const messages = [messageOf({ messageId: 'msg_1', createTime: 0 }, 'user', payload.value)]
     beginStep(revision, reads, { messages, bytes: 0, contextLength: undefined, limited: false, full: false })
     assert.deepEqual(
       [revision.state.running, revision.state.lastAdmitter],
@@ -149,10 +153,10 @@ test('a resume is charged to its caller; a run that goes on, and ends by itself,
 test('an admission keeps a requested resume, and an interrupt drops it', () => {
   const revision = revisionOf({})
   resumeRun(revision, admitter)
-  admitPrompt(revision, NEW, admission('msg_1'))
+  admit(revision, NEW, admission('msg_1'))
   assert.deepEqual([revision.state.wake?.resume, revision.state.wake?.resumer], [true, admitter])
   interruptRun(revision)
-  admitPrompt(revision, NEW, admission('msg_2'))
+  admit(revision, NEW, admission('msg_2'))
   assert.equal(revision.state.wake?.resume, false)
 })
 

@@ -3,7 +3,7 @@ import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Delivery, PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
-import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
+import { admit } from '#services/session/domain/inbox/inputs.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { interruptRun } from '#services/session/domain/run.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
@@ -48,19 +48,18 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
     })
     await store.createSession(key, (...made) => newSession(input, ...made), tenure.lease)
   }
-  const prompt = create(PromptSchema, { text: task.prompt })
   const admission = {
     id: promptId,
+    payload: { case: 'prompt', value: create(PromptSchema, { text: task.prompt }) },
     delivery: Delivery.QUEUE,
     digest: 'task',
     admitter: principal,
     wake: true,
-    prompt,
   } as const
   const admitted = await store.revise(
     key,
     (reads) => reads.admissionReads(promptId),
-    (revision, reads) => reads.taken !== undefined || typeof admitPrompt(revision, reads, admission) !== 'string',
+    (revision, reads) => reads.taken !== undefined || typeof admit(revision, reads, admission) !== 'string',
   )
   return admitted
     ? undefined

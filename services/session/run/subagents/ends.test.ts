@@ -236,7 +236,7 @@ test('a child that is interrupted and prompted again fails the call, before anyb
     await store.settleAborted(lease)
     await store.endRun(lease, Outcome.INTERRUPTED)
   }
-  await store.admitPrompt('wrk_1', admission('msg_again', { sessionId, text: 'Thanks' }))
+  await store.admit('wrk_1', admission('msg_again', { sessionId, text: 'Thanks' }))
   await store[Symbol.asyncDispose]()
   const peers = scriptedPeers()
   peers.subagents.push({ agentId: 'explore' })

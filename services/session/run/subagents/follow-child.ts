@@ -2,7 +2,7 @@ import type { Message, RunEnded } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type CallOutcome, textResult } from '#services/session/domain/generation/call-outcome.ts'
-import type { KnownItem } from '#services/session/domain/inbox.ts'
+import type { InboxEntry } from '#services/session/domain/inbox.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
@@ -21,7 +21,7 @@ const REMOVED = 'The session of the task was removed; what it has done remains'
 const INTERRUPTED = 'The task was interrupted; what it had done remains'
 
 /** What became of the prompt of a task whose run has ended, or whose session is at rest. */
-type Rest = KnownItem['state'] | 'removed' | 'late'
+type Rest = InboxEntry['state'] | 'removed' | 'late'
 
 /**
  * Waits until the run of the prompt of a tool call has ended in its child session, whichever process runs it, and
@@ -68,7 +68,7 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
   const prompt = await promptOf(run, sessionId, promptId)
   if (prompt === undefined) return 'removed'
   const late = new AbortController()
-  const left = prompt.item.timeCreated + subagents.limitMs - clock.now()
+  const left = prompt.item.createTime + subagents.limitMs - clock.now()
   const timer = setTimeout(() => late.abort(), Math.max(0, Math.min(left, subagents.limitMs)))
   const watch = watchers.share('run', (key) =>
     store.inspect(
@@ -101,7 +101,7 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
   }
 }
 
-async function promptOf({ store, tenure }: RunContext, sessionId: string, id: string): Promise<KnownItem | undefined> {
+async function promptOf({ store, tenure }: RunContext, sessionId: string, id: string): Promise<InboxEntry | undefined> {
   try {
     const key = { workspace: tenure.lease.workspace, sessionId }
     return await store.inspect(
