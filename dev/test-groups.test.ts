@@ -47,7 +47,7 @@ test('each test file is in one group of its part of the product, or says why it 
   ])
 })
 
-test('what takes longest begins first', () => {
+test('begins with the tests that take longest', () => {
   const many = Array.from({ length: 25 }, (_, i) => `services/catalog/${i}.test.ts`)
   const names = group([...many, 'bench/a.test.ts', 'test/e2e/kill.test.ts', 'test/e2e/mixed.test.ts']).map(
     ([name]) => name,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { readConfig } from './config.ts'
 
-test('without settings it serves only this machine, on port 4096', () => {
+test('serves only this machine, on port 4096, without settings', () => {
   const { host, port, auth, corsOrigins, bodyLimit, promptLimit, heartbeatMs, exchangesPerMinute } = readConfig({})
   assert.deepEqual(
     { host, port, auth, corsOrigins },

@@ -29,7 +29,7 @@ test('after 20 within any minute an address has to wait until the first of them 
   assert.deepEqual(wrong('10.0.0.2'), [undefined], 'another address is another one')
 })
 
-test('one line a minute is logged, without any key', () => {
+test('logs wrong keys in one line a minute, without any key', () => {
   const { wrong, pass, log } = open()
   wrong('10.0.0.1', 50)
   wrong('10.0.0.2', 50)

@@ -4,7 +4,7 @@ import { Places } from '#shared/places.ts'
 
 const forever = new AbortController().signal
 
-test('that many have a place at once, and the others wait in turn', async () => {
+test('gives out its places, and lets the others wait in turn', async () => {
   const places = new Places(2)
   const got: number[] = []
   const taken = [1, 2, 3, 4].map(async (number) => {

@@ -28,7 +28,7 @@ const compaction = (id: string, delivery = Delivery.STEER): TestAdmission => ({
 
 /** Compactions: how they wait, run and are settled. */
 export function compactionCases(test: StoreTest): void {
-  test('one compaction waits at a time; its own id names it for good', async (fixture) => {
+  test('admits one compaction at a time, which its id names for good', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const first = await store.admitCompaction(W, compaction('msg_c'))

@@ -100,7 +100,9 @@ export function familyCases(test: StoreTest): void {
     assert.deepEqual(await ids(store), ['ses_1', ...names])
   })
 
-  test('many go a few at a time, and until then the id of the first is not free', async ({ store }) => {
+  test('removes a large family a few sessions at a time, and until all are gone the id of the first is not free', async ({
+    store,
+  }) => {
     const many = Array.from({ length: 45 }, (_, i) => [`ses_${i}`, 'ses_root'])
     await family(store, { ses_root: undefined, ...Object.fromEntries(many) })
     const removal = await store.removeSession(W, 'ses_root')

@@ -104,7 +104,7 @@ export function inboxCases(test: StoreTest): void {
     assert.equal(await store.isBusy(W, 'ses_2'), false)
   })
 
-  test('one id admitted to two sessions at once goes to one of them', async ({ store }) => {
+  test('admits an id that is sent to several sessions at once to one of them', async ({ store }) => {
     const ids = Array.from({ length: 8 }, (_, i) => `ses_${i}`)
     await Promise.all(ids.map((id) => store.createSession(W, newSession(id))))
     const outcomes = await Promise.allSettled(ids.map((sessionId) => store.admit(W, admission('msg_1', { sessionId }))))

@@ -78,7 +78,7 @@ export function interruptCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q'])
   })
 
-  test('the same holds when the run succeeds or fails before it sees the interrupt', async (fixture) => {
+  test('parks what waits also when the run succeeds or fails before it sees the interrupt', async (fixture) => {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
     for (const outcome of [Outcome.SUCCEEDED, Outcome.FAILED]) {

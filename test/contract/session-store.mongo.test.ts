@@ -136,7 +136,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(new Set(seqs).size, ids.length)
   })
 
-  test('make one session of one id', async () => {
+  test('create one session when both are asked for the same id at once', async () => {
     await using fixture = await open()
     const stores = [fixture.store, fixture.second]
     const made = await Promise.all(
@@ -200,7 +200,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual(seen, ['msg_first', ...kept])
   })
 
-  test('hear each other: events and changes', async () => {
+  test('get each other’s events and changes', async () => {
     await using fixture = await open()
     const { store, second } = fixture
     let notified = false
@@ -245,7 +245,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await waitFor('no open change stream', async () => (await streams()).length === 0, streams)
   })
 
-  test('a position of one is good for the other', async () => {
+  test('accept each other’s positions of events', async () => {
     await using fixture = await open()
     const { store, second } = fixture
     const [first, next] = await eventsOf(store, 2, async () => {
@@ -277,7 +277,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     live.abort()
   })
 
-  test('one that is on its way through the server’s log gets nothing more of a session once that is removed', async () => {
+  test('a reader in the middle of the server’s log gets nothing more of a session once that is removed', async () => {
     await using fixture = await open()
     const { store, second } = fixture
     const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_0')))
@@ -296,7 +296,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     ])
   })
 
-  test('one that reads the server’s log says once what has expired in a row', async () => {
+  test('a reader of the server’s log reports events that expired in a row once', async () => {
     await using fixture = await open()
     const { store, second, clock } = fixture
     const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_0')))

@@ -83,7 +83,7 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.listPermissionRequests(W), [])
   })
 
-  test('of two answers at once one counts', async (fixture) => {
+  test('counts one of two answers that come at once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.requestPermission(lease, request('per_1'))
@@ -171,7 +171,7 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.savedApprovals(OTHER, 'prj_1'), [])
   })
 
-  test('the same approval again is no second rule', async (fixture) => {
+  test('makes no second rule of the same approval', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     for (const id of ['per_1', 'per_2']) {

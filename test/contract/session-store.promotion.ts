@@ -115,7 +115,7 @@ export function promotionCases(test: StoreTest): void {
     }
   })
 
-  test('so many items wait in a session, and none is admitted beyond them', async (fixture) => {
+  test('refuses an item when a thousand wait in a session', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
     const parked = (n: number) => store.admit(W, admission(`msg_${n}`, { wake: false }))

@@ -130,7 +130,7 @@ export function removalCases(test: StoreTest): void {
     assert.ok(others.length >= 5)
   })
 
-  test('a reader that was on its way through a session when that went comes to its end', async ({ store }) => {
+  test('a reader in the middle of a session that is removed comes to its end', async ({ store }) => {
     await store.createSession(W, newSession())
     await using reader = await tail(store)
     for (const id of ['msg_1', 'msg_2', 'msg_3']) await store.admit(W, admission(id))
@@ -185,7 +185,7 @@ export function removalCases(test: StoreTest): void {
     assert.equal((await before.events(1))[0]?.sessionId, 'ses_other')
   })
 
-  test('its id can be used again at once, and nothing of the first one is in the second', async (fixture) => {
+  test('the id of a removed session can be used again at once, and the new one has nothing of the old', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
     await store.recordStep(first, {
@@ -252,7 +252,7 @@ export function removalCases(test: StoreTest): void {
     assert.equal((await store.listEvents(W, 'ses_3', { afterSeq: 0, limit: 1 })).events[0]?.seq, 1)
   })
 
-  test('an id of one of its messages can be used again at once, in another session', async (fixture) => {
+  test('the id of a removed session’s message can be used again at once, in another session', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
     await store.createSession(W, newSession('ses_2'))

@@ -61,7 +61,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_1', 'msg_step', 'msg_2'])
   })
 
-  test('one that is given up leaves nothing, and says nothing', async (fixture) => {
+  test('a staged session that is given up leaves nothing, and causes no event', async (fixture) => {
     const { store } = fixture
     const staged = await store.stageSession(W, 'ses_1', 'fork')
     await store.appendStaged(staged, [said('msg_1'), STEP])
@@ -180,7 +180,7 @@ export function stagingCases(test: StoreTest): void {
     assert.equal(textOf(await store.getInput(W, 'ses_1', 'msg_1')), 'of the created one')
   })
 
-  test('one whose id was created and removed meanwhile is over', async ({ store }) => {
+  test('a staged session whose id was created and removed meanwhile cannot be committed', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.createSession(W, newSession())
     await store.removeSession(W, 'ses_1')
@@ -188,7 +188,7 @@ export function stagingCases(test: StoreTest): void {
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
   })
 
-  test('one that is staged again wins over the first', async ({ store }) => {
+  test('a session that is staged again wins over the first stage', async ({ store }) => {
     const first = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(first, [said('msg_1', 'first'), STEP])
     const second = await store.stageSession(W, 'ses_1', 'import')
@@ -206,7 +206,9 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(others, [])
   })
 
-  test('one that another replaced which came to nothing is over', async ({ store }) => {
+  test('a staged session that another one replaced cannot be committed, even if that one came to nothing', async ({
+    store,
+  }) => {
     const first = await store.stageSession(W, 'ses_1', 'import')
     const second = await store.stageSession(W, 'ses_1', 'import')
     await assert.rejects(store.appendStaged(first, []), refusal('SESSION_EXISTS'))

@@ -80,7 +80,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       assert.equal(all[0]?.length, 1)
     })
 
-    test('of changes at once none is lost', async () => {
+    test('loses none of the changes that are made at once', async () => {
       const add = (index: number) =>
         (index % 2 === 0 ? store : other).revise((keys) => [...keys, newKey(`sig_${index}`)])
       await Promise.all(Array.from({ length: 8 }, (_, index) => add(index)))

@@ -8,7 +8,7 @@ const unauthorized = { _tag: 'UnauthorizedError', message: 'Authentication requi
 const basic = { PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'correct horse' }
 const basicHeader = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-test('none: any loopback name of this server is answered', async () => {
+test('none: answers requests for any loopback name of this server', async () => {
   await using facade = await openFacade()
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'LOCALHOST']) {
     const answer = await rawRequest(`${facade.url}/api/info`, { headers: { host: `${host}:${facade.listener.port}` } })

@@ -18,7 +18,7 @@ import { stubSession } from '#test/support/stub-session.ts'
 
 const well: Stubs = { identity: { checkApiKey: () => ({}) } }
 
-test('it is ready when every service answers', async () => {
+test('is ready when every service answers', async () => {
   await using facade = await openFacade(well, { PORTICO_AUTH: 'bearer' })
   const live = await facade.fetch('/livez')
   assert.deepEqual([live.status, await live.json()], [200, { status: 'alive' }])
@@ -65,7 +65,7 @@ const identityIs = (status: () => Status): NonNullable<Stubs['health']> => ({
   check: ({ service }) => ({ status: service === IdentityService.typeName ? status() : Status.SERVING }),
 })
 
-test('it is not ready when identity cannot be reached, does not accept its secret, or cannot use its store', async () => {
+test('is not ready when identity cannot be reached, does not accept its secret, or cannot use its store', async () => {
   for (const stubs of [
     { ...well, identity: { checkApiKey: away } },
     { ...well, health: identityIs(away) },
@@ -82,7 +82,7 @@ test('it is not ready when identity cannot be reached, does not accept its secre
   }
 })
 
-test('it is unready while the store of identity is away, and looks without reading from it', async () => {
+test('is not ready while the store of identity is away, and finds out without reading from it', async () => {
   let status = Status.SERVING
   const principals: unknown[] = []
   const identity: Stubs['identity'] = {
@@ -106,7 +106,7 @@ test('it is unready while the store of identity is away, and looks without readi
   assert.deepEqual(new Set(principals), new Set([undefined]))
 })
 
-test('it takes three failures in a row to be unready, and one answer to be ready again; a report never waits', async () => {
+test('becomes unready after three failures in a row and ready after one answer, and never waits for a report', async () => {
   let next: 'answers' | 'fails' | 'hangs' = 'answers'
   const checkApiKey = () => (next === 'hangs' ? new Promise<never>(() => {}) : next === 'fails' ? away() : {})
   await using facade = await openFacade({ ...well, identity: { checkApiKey } })

@@ -73,7 +73,7 @@ test('a stream far longer than the maximum ends by length, its provider is cut o
   assert.deepEqual([row.finish_reason, row.tokens_completion], ['length', Math.ceil(length / 3)])
 })
 
-test('after the cut it is read on for its usage, which counts', async () => {
+test('reads a stream on after the cut for its usage, which counts', async () => {
   const { length, reason, row } = await streamed(chunk({ content }).repeat(200) + endOf(140_000))
   assert.ok(length < 200 * content.length, `${length} characters`)
   assert.deepEqual([reason, row.finish_reason, row.tokens_completion], ['length', 'length', 140_000])

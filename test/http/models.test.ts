@@ -66,7 +66,7 @@ test('lists the configured models and providers of a location, and the built-in 
   })
 })
 
-test('one provider, and one that there is not', async () => {
+test('answers with one provider, and with 404 for an unknown one', async () => {
   await using portico = await openPortico()
   const one = await portico.fetch('/api/provider/portico')
   assert.equal(one.status, 200)

@@ -13,7 +13,7 @@ async function statsOf(portico: Portico, query: Readonly<Record<string, string>>
   return ((await answer.json()) as { data: { range: { from: number; to: number }; steps: number } }).data
 }
 
-test('where nothing happened there is nothing, in a given range and in one that ends now', async () => {
+test('reports nothing where nothing happened, in a given range and in one that ends now', async () => {
   await using portico = await openPortico()
   const nothing = { sessions: 0, subagents: 0, prompts: 0, steps: 0, tokens: TOKENS, cost: 0, activeDays: 0, streak: 0 }
   const none = { ...nothing, activity: [], models: [] }

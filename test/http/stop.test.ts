@@ -67,7 +67,7 @@ for (const stream of [false, true])
     assert.deepEqual(body, { type: 'error', error: { type: 'api_error', message, error_type: 'server' } })
   })
 
-test('after white space, it is the body that a late failure has', async () => {
+test('a failure after white space was sent has its error in the body', async () => {
   const [chat, response, made] = await stopped({}, { PORTICO_KEEP_ALIVE_MS: '20' }, (asked) =>
     waitFor('the white space', () => asked.answered === 3),
   )

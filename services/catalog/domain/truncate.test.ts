@@ -34,7 +34,7 @@ test('of longer output the beginning and the end are kept, in memory too', () =>
   assert.ok(truncated)
 })
 
-test('one chunk may be larger than the window', () => {
+test('keeps beginning and end of one chunk that is larger than the window', () => {
   const output = new OutputWindow(20)
   output.push(Buffer.from(`beginning!${'x'.repeat(1000)}the end...`))
   assert.match(output.text().text, /^beginning!\n\n… 1000 bytes left out; .*…\n\nthe end\.\.\.$/)

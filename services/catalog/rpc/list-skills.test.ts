@@ -160,7 +160,7 @@ test('links are followed within the project, and not out of it', async () => {
   assert.deepEqual(await listed(catalog), ['one: inside', 'own: own'])
 })
 
-test('at most 256 of a location count, the nearest ones, and those nested too deep do not', async () => {
+test('lists at most 256 skills of a location, the nearest ones, and none that is nested too deep', async () => {
   await using catalog = await openCatalog()
   const { project, config } = catalog
   const many = (folder: string, count: number) =>

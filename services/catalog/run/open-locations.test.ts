@@ -159,7 +159,7 @@ test('a location whose sources are being read is not closed', async (t) => {
   assert.equal(world.open.size, 0)
 })
 
-test('at most 1,024 are open: the one that was not used for longest is closed', async (t) => {
+test('closes the location that was not used for longest when more than 1,024 are open', async (t) => {
   const { world, locations } = begin(t)
   for (let i = 0; i < 1_024; i++) locations.open(at(`/${i}`))
   locations.open(at('/0'))

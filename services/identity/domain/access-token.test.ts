@@ -36,7 +36,7 @@ test('an access token has the claims of RFC 9068, those of the federation, and i
   })
 })
 
-test('it lives for 900 s, never longer than the subject token or the target key, in whole seconds', () => {
+test('an access token lives for 900 s, in whole seconds, but never longer than the subject token or the target key', () => {
   assert.equal(lifeOf({}), 900)
   assert.equal(lifeOf({ subjectExpires: SECONDS + 60 }), 60)
   assert.equal(lifeOf({ subjectExpires: SECONDS + 60.9 }), 60)

@@ -68,7 +68,7 @@ forEachTransport((name, connect) => {
       assert.ok(!JSON.stringify(steps.map(({ found }) => found)).includes(part))
   })
 
-  test(`of a policy whose issuer has been deleted that is what is found (${name})`, async () => {
+  test(`finds that the issuer has been deleted, for a policy whose issuer has (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { organizationId, as, federation: client } = federation.identity
     await client.deleteIssuer({ organizationId, issuerId: federation.issuer.issuerId }, as('management'))

@@ -24,7 +24,7 @@ test('a marker is set at the very end, unless there is one', () => {
   assert.deepEqual(marked([message(Role.USER)]), [message(Role.USER)])
 })
 
-test('it is set on the last piece that can be cached, and never on one where a provider would refuse it', () => {
+test('sets the marker on the last piece that can be cached, and never on one where a provider would refuse it', () => {
   const untaken: Part[] = [
     part('text', { text: '' }),
     part('text', { text: ' \n' }),

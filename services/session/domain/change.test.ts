@@ -36,7 +36,7 @@ test('an admission is work, unless the session has an owner', () => {
   assert.deepEqual(changedBy({}, parked), [])
 })
 
-test('what a run writes as it proceeds changes nothing for waiters', () => {
+test('reports no change to waiters for what a run writes as it proceeds', () => {
   const record = { message: assistant('msg_step'), events: [] }
   assert.deepEqual(
     changedBy(leased, (revision) => recordStep(revision, undefined, record)),

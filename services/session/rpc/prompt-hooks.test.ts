@@ -146,7 +146,7 @@ test('a client that hangs up while hooks are looked for has admitted nothing', a
   assert.deepEqual(items, [])
 })
 
-test('if plugins change prompts, that is known for a second, too', async () => {
+test('remembers for a second that plugins change prompts', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })

@@ -43,7 +43,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('its run stops: the provider, and its tools', async () => {
+test('stops the run of a removed session: the call of the provider, and the tools', async () => {
   await using service = await openSessionService()
   const { peers, client } = service
   const tool = hangingTool()

@@ -159,7 +159,7 @@ test('an interrupt keeps a move from being applied, until something else wakes t
   assert.deepEqual((await course(service)).slice(3), ['locationSwitched', 'msg_2', 'assistant', 'succeeded'])
 })
 
-test('where runs do not go on by themselves, one that was cut off ends as interrupted at the start', async () => {
+test('without automatic resumption, a run that was cut off ends as interrupted at the start', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()
@@ -185,7 +185,7 @@ test('where runs do not go on by themselves, one that was cut off ends as interr
   ])
 })
 
-test('where runs do not go on by themselves, one that this process lost to itself still does', async () => {
+test('without automatic resumption, a run whose lease this process lost and took again still goes on', async () => {
   let jumped = 0
   const clock = { now: () => systemClock.now() + jumped, monotonic: () => systemClock.monotonic() }
   await using service = await openSessionService({ clock, leaseMs: 600_000, pollMs: 20, autoResume: false })
@@ -207,7 +207,7 @@ test('where runs do not go on by themselves, one that this process lost to itsel
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'assistant', 'succeeded'])
 })
 
-test('where runs do not go on by themselves, a prompt at the start is run all the same, with what was parked', async () => {
+test('without automatic resumption, a prompt at the start is run all the same, with what was parked', async () => {
   await using service = await openSessionService()
   await service.create()
   await service.create('ses_2')
@@ -234,7 +234,7 @@ test('where runs do not go on by themselves, a prompt at the start is run all th
   ])
 })
 
-test('where runs do not go on by themselves, a stop parks them too, along with inputs without a run', async () => {
+test('without automatic resumption, a stop parks runs, too, along with inputs without a run', async () => {
   await using service = await openSessionService({ maxRuns: 1, autoResume: false })
   await service.create()
   await service.create('ses_2')

@@ -58,7 +58,7 @@ test('however many wait, each change is read once', async () => {
   assert.deepEqual([reads.length, listeners.size], [3, 0])
 })
 
-test('a read that had begun before does not count: neither for a change nor for a later waiter', async () => {
+test('a read that began before a change, or before a waiter came, does not count for it', async () => {
   const { watch, reads, change, end } = open()
   const first = watch.until(session, never, ifIdle)
   await waitFor('the first read', () => reads.length === 1)
@@ -80,7 +80,7 @@ test('a read that had begun before does not count: neither for a change nor for 
   )
 })
 
-test('one who leaves leaves the others waiting, at once', async () => {
+test('a waiter that leaves is gone at once, and the others go on waiting', async () => {
   const { watch, reads, change, end } = open()
   const gone = new AbortController()
   const leaves = watch.until(session, gone.signal, ifIdle)
@@ -106,7 +106,7 @@ test('a failing read fails for all its waiters, and is repeated for the next', a
   assert.equal(await again, 'idle')
 })
 
-test('it is read again after a while even without a notice of change', async () => {
+test('reads the session again after a while even without a notice of change', async () => {
   const states = ['busy', 'busy', 'idle']
   const watch = new SharedWatch({
     pollMs: 1,

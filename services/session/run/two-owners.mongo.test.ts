@@ -70,7 +70,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(peers.requests.length, ids.length)
   })
 
-  test('a service whose slots are taken leaves what is due to the other one', async () => {
+  test('a service whose slots are taken leaves due sessions to the other service', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers, { maxRuns: 1 })
     await using _ = both
@@ -165,7 +165,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual([peers.started, peers.requests.length], [[], 2 * ids.length])
   })
 
-  test('where runs do not go on by themselves, what one gives up at its shutdown the other ends as interrupted', async () => {
+  test('without automatic resumption, a run that one service gives up at its shutdown is ended as interrupted by the other', async () => {
     const peers = scriptedPeers()
     const options = { pollMs: POLL_MS, peers, store: freshStore(), autoResume: false }
     const begun = hangsNext(peers)
@@ -191,7 +191,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual(ends, [Outcome.INTERRUPTED, Outcome.SUCCEEDED, Outcome.SUCCEEDED])
   })
 
-  test('what one gives up at its shutdown the other goes on with', async () => {
+  test('a run that one service gives up at its shutdown is continued by the other', async () => {
     const peers = scriptedPeers()
     const store = freshStore()
     const begun = Promise.withResolvers<void>()

@@ -104,7 +104,7 @@ test('a reader that joins gets what follows its position, or, without one, what 
   ])
 })
 
-test('what lies before a gap is no longer covered', async () => {
+test('covers nothing before a gap', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -184,7 +184,7 @@ test('a reader that has fallen behind, but has not noticed it, keeps nothing', a
   await assert.rejects(slow.next(), { reason: 'EVENTS_OVERFLOWED' })
 })
 
-test('of what everybody has read, only the newest is kept', async () => {
+test('keeps only the newest of the items that every reader has read', async () => {
   const { shared, emit } = stream()
   emit('+10000')
   await shared.opened
@@ -234,7 +234,7 @@ test('a source that fails at once opens nothing', async () => {
   assert.ok(shared.isOver)
 })
 
-test('what an item makes void is no longer for those who have not reached it, who may resume there all the same', async () => {
+test('an item that voids earlier ones hides them from readers that have not reached them, which may resume there all the same', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened

@@ -5,7 +5,7 @@ import { ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { ImportSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { messagePieces } from '#shared/http2/message-pieces.ts'
 
-test('many bytes of a message are a piece of their own, not a copy, and the pieces together are the message', () => {
+test('long bytes of a message are a piece of their own, not a copy, and the pieces together are the message', () => {
   const data = new Uint8Array(1_000_000).fill(7)
   const message = create(ImportSessionRequestSchema, { directory: '/a', messages: data })
   const pieces = messagePieces(ImportSessionRequestSchema, message)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leave } from './leave.ts'
 
-test('all become unready at once; after that time they drain in parallel, each with its full time', async () => {
+test('makes all services unready at once, then drains them in parallel, each with its full time', async () => {
   const seen: string[] = []
   const both = Promise.withResolvers<void>()
   let draining = 0

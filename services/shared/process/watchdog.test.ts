@@ -61,7 +61,7 @@ for (const [name, code] of Object.entries(SPINS)) {
 const asFirst = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'] as const
 const cannot = spawnSync(asFirst[0], [...asFirst.slice(1), 'true']).status !== 0 && 'cannot make a process id namespace'
 
-test('the first process of a container, to which its own signals mean nothing, ends likewise', {
+test('ends the first process of a container, too, to which its own signals mean nothing', {
   skip: cannot,
 }, async () => {
   const process = run(1_000, SPINS['microtasks alone'], [], asFirst)
@@ -104,7 +104,7 @@ describe('a process that does nothing', { concurrency: true }, () => {
     assert.match(process.output(), /^up\n\.+$/)
   })
 
-  test('it keeps no process alive, and delays no exit', async () => {
+  test('a watchdog keeps no process alive, and delays no exit', async () => {
     // Longer than any test may take.
     assert.deepEqual(await run(10_000_000, '').ended, [0, null])
     assert.deepEqual(await run(10_000_000, 'setTimeout(() => process.exit(7), 300)').ended, [7, null])

@@ -50,7 +50,7 @@ test('what was read is kept until something is committed, here or by another pro
   assert.equal(words.state.reads, 4)
 })
 
-test('what was missing is looked up again', async () => {
+test('looks up again what was missing', async () => {
   await using words = await open()
   await words.file.write(() => words.file.statement('DELETE FROM words').run())
   assert.deepEqual([words.read(), words.read(), words.state.reads], [undefined, undefined, 2])

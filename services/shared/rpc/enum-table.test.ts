@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
-test('one table is read both ways, and a value that it does not know has no name', () => {
+test('reads one table both ways, and has no name for a value that is not in it', () => {
   const table = enumTable({ primary: 1, subagent: 2 })
   assert.deepEqual([table.toProto('primary'), table.toProto('subagent')], [1, 2])
   assert.deepEqual(

@@ -43,7 +43,7 @@ test('the first field beyond its limit is named, with what is wrong; an absent o
   assert.throws(() => sampling(nothing, 'sampling'), invalid('sampling.temperature', 'must be at least 0'))
 })
 
-test('one of several forms is measured when it is there', () => {
+test('measures the member of a oneof that is set', () => {
   const check = checkLimits(MediaPartSchema)
   const data = (size: number) => create(MediaPartSchema, { source: { case: 'data', value: new Uint8Array(size) } })
   check(create(MediaPartSchema, { source: { case: 'url', value: 'https://e' } }))

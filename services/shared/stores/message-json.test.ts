@@ -72,7 +72,7 @@ test('an optional member with a default value comes back, and one that is absent
   assert.deepEqual(fromStoredJson(AssistantPartSchema, { reasoning: { createTime: 0 } }), part)
 })
 
-test('what is no such message is refused', () => {
+test('refuses JSON that is not of the message', () => {
   for (const json of [null, 'text', [], { text: 7 }, { text: { text: 7 } }, { tool: { content: {} } }]) {
     assert.throws(() => fromStoredJson(AssistantPartSchema, json), SyntaxError, JSON.stringify(json))
   }

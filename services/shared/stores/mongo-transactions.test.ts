@@ -41,7 +41,7 @@ test('a server too busy to list its dead transactions is queried again until it 
   assert.deepEqual(killed, [[{ id: 'gone' }]])
 })
 
-test('it looks once a second at most', async () => {
+test('looks for transactions to end once a second at most', async () => {
   const { end, killed, looked } = scripted([])
   assert.deepEqual([await end(), await end()], [false, false])
   assert.deepEqual([looked(), killed], [1, []])

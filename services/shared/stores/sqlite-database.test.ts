@@ -17,7 +17,7 @@ const PASSER = `
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
   database.close()`
 
-test('a process that is only on its way to the same lock blocks nobody; one that holds it does', async () => {
+test('a process that only tries to take the lock blocks nobody; one that holds it does', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-lock-'))
   try {
     const path = join(folder, 'lock')

@@ -29,7 +29,7 @@ async function start(temporary: string): Promise<void> {
   await catalog[Symbol.asyncDispose]()
 }
 
-test('what a killed process left of a pipe goes at the next start', async () => {
+test('removes at the next start what a killed process left of a pipe', async () => {
   using folder = withMkfifo('touch "$3"; kill -9 $PPID')
   const code = `import { openOutputPipe } from ${JSON.stringify(module)}; await openOutputPipe(process.argv[1], process.argv[2])`
   const words = ['--input-type=module', '--eval', code, folder.temporary, folder.path]

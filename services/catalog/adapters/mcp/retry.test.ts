@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Retry } from './retry.ts'
 
-test('what fails again and again is retried later each time, up to five minutes; a success starts over', (t) => {
+test('retries a repeated failure later each time, up to five minutes, and starts over after a success', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const retry = new Retry()
   let tries = 0

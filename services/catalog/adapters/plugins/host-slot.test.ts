@@ -52,7 +52,7 @@ test('concurrent users share one process, and the next one after its end uses an
   await assert.rejects(slot.use(), /The location is closed/)
 })
 
-test('one that is retired ends with its last use', async () => {
+test('ends a retired process with its last use', async () => {
   const { slot, started } = begin()
   const uses = [await slot.use(), await slot.use()]
   slot.retire(uses[0]?.host as PluginHost)

@@ -28,7 +28,7 @@ test('the tool exists if there are skills, and shows the text of one and where i
   )
 })
 
-test('it also reads the files of a user’s skill, as reads, and nothing else', async () => {
+test('the tool skill reads the files of a user’s skill, with the permission to read, and no other files', async () => {
   await using catalog = await openCatalog()
   const { client, config, project, outside } = catalog
   await writeFiles(config, {

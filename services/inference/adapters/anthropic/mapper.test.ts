@@ -18,7 +18,7 @@ test('a reason that is a member of every object is as unknown as any other', () 
   }
 })
 
-test('other parts of an answer are bounded: what is too long, or nested too deep, is left out', () => {
+test('leaves out members of an answer that are too long or nested too deep', () => {
   let deep: JsonObject = {}
   for (let i = 0; i < 200; i++) deep = { deep }
   const mapper = new AnthropicMapper('p', [])
@@ -33,7 +33,7 @@ test('other parts of an answer are bounded: what is too long, or nested too deep
   assert.deepEqual(ended?.providerMetadata, { 'anthropic-claude-v1': { diagnostics: { a: 1 } } })
 })
 
-test('the same holds for the type of an error', () => {
+test('takes an error type that every object inherits, such as “constructor”, for an unknown one', () => {
   for (const word of INHERITED) {
     const mapper = new AnthropicMapper('p', [])
     assert.throws(

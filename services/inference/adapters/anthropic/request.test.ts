@@ -175,7 +175,7 @@ test('a text without a word, which the API would refuse, is left out', () => {
   ])
 })
 
-test('its own items, and the extras of its parts, go back unchanged; those of others do not', () => {
+test('sends Anthropic’s own items, and the extras of its parts, back unchanged, and none of other providers', () => {
   const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
   const citations = [{ type: 'web_search_result_location', encrypted_index: 'E' }]
   const proof = { signature: 's', format: OPENAI }

@@ -62,7 +62,7 @@ function answered(
   return [...messages, message(Role.ASSISTANT, ...made), message(Role.TOOL, ...results)]
 }
 
-test('without tools it echoes, and says what it is', async () => {
+test('echoes the prompt and says what it is when there are no tools', async () => {
   const { text, reason } = await turn([user('Earlier'), user('How are you?\n')])
   assert.equal(text, 'This is portico/echo, the built-in model that needs no network. You said: How are you?')
   assert.equal(reason, FinishReason.STOP)
@@ -210,7 +210,7 @@ test('/slow is a batch a word, and its pause ends with the caller', async () => 
   await assert.rejects(slow, (error) => error === reason)
 })
 
-test('it counts a token for each word, tool name and picture, exactly also where it is cut', async () => {
+test('counts a token for each word, tool name and picture, also of an answer that is cut', async () => {
   const parts = [
     part('text', { text: ' a  b\nc ' }),
     part('image', { source: { case: 'url', value: 'https://x.test' } }),

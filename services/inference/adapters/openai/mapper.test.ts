@@ -17,7 +17,7 @@ test('a reason that is a member of every object is as unknown as any other', () 
   }
 })
 
-test('the same holds for the type of an error', () => {
+test('takes an error type that every object inherits, such as “constructor”, for an unknown one', () => {
   for (const word of INHERITED) {
     const error = openaiError('p', { code: word, type: word, message: 'M' })
     assert.ok(error instanceof Rejection)
@@ -46,7 +46,7 @@ test('content may come in pieces, as Mistral’s models give it when they think'
   assert.deepEqual(partsOf(flat(streamed.take())), expected)
 })
 
-test('a place of a source that no answer could have is none', () => {
+test('drops the place of a source that lies beyond any answer', () => {
   const cited = { url: 'https://x.example', start_index: 1e308, end_index: 2 ** 31 }
   const mapper = new OpenaiMapper('p', [])
   const message = { content: 'a', annotations: [{ type: 'url_citation', url_citation: cited }] }

@@ -112,12 +112,12 @@ test('a conversation that is too long ends a stream because of its length where 
   }
 })
 
-test('other refusals stay refusals', async () => {
+test('keeps a refusal that is not about the length of the context', async () => {
   await using opened = await open({}, answers(400, { error: { message: 'max_tokens is too large: 900000' } }))
   await assert.rejects(eventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
 })
 
-test('one that overflows in the middle of a stream keeps its text', async () => {
+test('keeps the text of an answer that overflows the context in the middle of its stream', async () => {
   const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
   const error = { code: 'context_length_exceeded', message: 'M' }
   for (const [protocol, text] of [

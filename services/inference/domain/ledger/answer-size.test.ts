@@ -33,7 +33,7 @@ test('an answer is too long at four times its maximum and 4,000 tokens more, wit
   assert.deepEqual(sizeOf(undefined, extended(0, words(30_000))).measured, [10_000, false])
 })
 
-test('of what nobody gets, only what fits into the maximum counts', () => {
+test('counts output that no client gets only up to the maximum', () => {
   assert.deepEqual(sizeOf(1_000, extended(0, 'abc'), withheld(2_700)).measured, [901, false])
   assert.deepEqual(sizeOf(1_000, extended(0, 'abc'), withheld(300_000)).measured, [1_000, false])
   assert.deepEqual(sizeOf(1_000, extended(0, words(15_000)), extended(0, 'abc'), withheld(3_000)).measured, [

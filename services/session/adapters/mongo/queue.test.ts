@@ -46,7 +46,7 @@ test('while a transaction hangs, waiting writes are given up when their time is 
   assert.deepEqual(new Set(jobs().flat()), new Set(['first', 'other']))
 })
 
-test('at most a thousand wait', async () => {
+test('refuses a job when a thousand wait', async () => {
   const stuck = Promise.withResolvers<void>()
   const { run, jobs } = open(() => stuck.promise)
   const first = run('first', CLIENT)

@@ -48,7 +48,7 @@ test('the last rule that matches wins, and no match asks', () => {
   assert.equal(evaluateAccess(given([rule('*', '*', 'allow')]), read()), 'allow')
 })
 
-test('one denied resource denies all, one that asks asks for all', () => {
+test('denies an access if one of its resources is denied, and asks if one has to be asked for', () => {
   const rules = [rule('*', '*', 'allow'), rule('read', '*.env', 'ask'), rule('read', 'secret/*', 'deny')]
   assert.equal(evaluateAccess(given(rules), read('a', 'b.env')), 'ask')
   assert.equal(evaluateAccess(given(rules), read('a', 'b.env', 'secret/c')), 'deny')

@@ -98,7 +98,7 @@ test('tools are listed by their calls, with the median of those that ended', () 
   ])
 })
 
-test('as many models and tools are named as the proto says', () => {
+test('names at most as many models and tools as the proto allows', () => {
   const [models, tools] = [limitOf(SessionStatsSchema.field.models), limitOf(ToolUsageListSchema.field.tools)]
   const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
   const calls = names(tools.most + 1).map((name) => ({ name, end: 'failed', durationMs: undefined }) as const)

@@ -100,7 +100,7 @@ test('one compaction waits in a session: another id returns it, its own id alway
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted'], 'it is parked')
 })
 
-test('in a run it comes before the steers ahead of it, and the run goes on from the summary', async () => {
+test('a compaction requested during a run comes before the steers ahead of it, and the run goes on from the summary', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service

@@ -131,7 +131,7 @@ test('a second run of a session is ordered like the first', async () => {
   stop.abort()
 })
 
-test('after a gap nothing is waited for', async () => {
+test('waits for no event after a gap', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -144,7 +144,7 @@ test('after a gap nothing is waited for', async () => {
   stop.abort()
 })
 
-test('who comes back is sent that events are lost if they may have been for him', async () => {
+test('tells a subscriber that comes back of lost events only if they may have matched its filter', async () => {
   const lost = [
     { sessionId: 'ses_1', directory: '/project' },
     { sessionId: 'ses_2', directory: '/other' },

@@ -98,7 +98,7 @@ test('the log is read once for a hundred subscribers, and closed when the last o
   assert.deepEqual([log.open, hub.hasListener('wrk_1')], [0, false])
 })
 
-test('one that comes back reads alone what it missed, then goes on with the others, and misses nothing', async () => {
+test('a subscriber that comes back reads what it missed by itself, then goes on with the others, and misses nothing', async () => {
   const { log, hub, subscribe } = open()
   for (let n = 0; n < 20; n++) log.write()
   const live = subscribe()
@@ -124,7 +124,7 @@ test('one that comes back reads alone what it missed, then goes on with the othe
   assert.equal(log.open, 1)
 })
 
-test('one that comes back soon needs no reading of its own', async () => {
+test('a subscriber that comes back soon needs no reading of its own', async () => {
   const { log, subscribe } = open()
   const live = subscribe()
   await live(1)

@@ -201,7 +201,7 @@ test('after a kill between the record of a child and its creation, that child is
   assert.equal((await after.messages(sessionID)).filter(({ kind }) => kind.case === 'user').length, 1)
 })
 
-test('where runs that were cut off end, parent and child do, and neither waits for the other', async () => {
+test('without automatic resumption, the runs of parent and child both end, and neither waits for the other', async () => {
   await using service = await openWaiting()
   await using after = await reopen(service, 'kill', { autoResume: false })
   for (const id of ['ses_1', service.childId]) {

@@ -21,7 +21,7 @@ test('a limited number of sessions wait for others, in all and per workspace; on
   assert.ok(_)
 })
 
-test('one that goes on waiting after it was taken over counts, and is not refused', () => {
+test('a parent that goes on waiting after a takeover is counted, and not refused', () => {
   const parents = new WaitingParents(1, 1)
   const returned = [1, 2].map((number) => parents.return(session('a', `ses_${number}`)))
   assert.equal(parents.enter(session('a', 'ses_3')), undefined)

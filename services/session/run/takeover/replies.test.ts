@@ -51,7 +51,7 @@ async function answer(directory: string, requestId: string, given: PermissionAns
   )
 }
 
-test('until what a kill cut off is settled, replies are refused, and the run goes on as without them', async () => {
+test('refuses replies until what a kill cut off is settled, and the run goes on as without them', async () => {
   for (const reply of [Reply.ONCE, Reply.ALWAYS, Reply.REJECT]) {
     await using service = await openSessionService()
     const requestId = await asking(service)

@@ -80,7 +80,7 @@ test('of the titles of a workspace that wait, the oldest make room for new ones'
   assert.deepEqual(asked, ['wrk_many 0', 'wrk_many 1', 'wrk_many 2', 'wrk_many 3', 'wrk_other 0', ...last])
 })
 
-test('what waits for its title is forgotten at the end of the process', async () => {
+test('forgets requests for titles at the end of the process', async () => {
   const { asked, titles, find } = open()
   for (let n = 0; n < 10; n++) find('wrk_a', n)
   await settle()
