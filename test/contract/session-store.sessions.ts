@@ -46,7 +46,7 @@ export function sessionCases(test: StoreTest): void {
     assert.deepEqual(plain(await get(store)), plain(session))
   })
 
-  test('tells empty rules and metadata from absent ones', async ({ store }) => {
+  test('distinguishes empty rules and metadata from absent ones', async ({ store }) => {
     await store.createSession(W, newSession('ses_none', { permissions: create(PermissionRulesetSchema), metadata: {} }))
     const session = await get(store, 'ses_none')
     assert.deepEqual([session.permissions?.rules, session.metadata], [[], {}])

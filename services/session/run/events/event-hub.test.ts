@@ -144,7 +144,7 @@ test('waits for no event after a gap', async () => {
   stop.abort()
 })
 
-test('tells a subscriber that comes back of lost events only if they may have matched its filter', async () => {
+test('notifies a subscriber that comes back of lost events only if they may have matched its filter', async () => {
   const lost = [
     { sessionId: 'ses_1', directory: '/project' },
     { sessionId: 'ses_2', directory: '/other' },
