@@ -171,6 +171,8 @@ const MATRIX: readonly MatrixRow[] = [
       'node:*/*',
       'zod',
       'jsonc-parser',
+      '@bufbuild/protobuf',
+      '#gen/portico/inference/v1/inference_pb.js',
       ...KERNEL,
     ],
   },

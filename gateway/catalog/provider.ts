@@ -74,7 +74,7 @@ function fromModel(model: Model): JsonOf<typeof modelInfo> {
     cost: cost === undefined ? [] : [cost],
     status: 'active',
     enabled: true,
-    limit: { context: Number(contextLength ?? 0), output: Number(outputLimit ?? 0) },
+    limit: { context: contextLength ?? 0, output: outputLimit ?? 0 },
   }
 }
 

@@ -24,7 +24,7 @@ function isWanted(model: Model, query: Filter): boolean {
     isOneOf(providerId, query.providers) &&
     (query.zdr !== 'true' || model.retainsNothing) &&
     (query.distillable === undefined || model.distillable === (query.distillable === 'true')) &&
-    (query.context === undefined || (model.contextLength ?? 0n) >= BigInt(query.context)) &&
+    (query.context === undefined || (model.contextLength ?? 0) >= Number(query.context)) &&
     isPriced(model.pricing, 'inputNanos', query.min_price, query.max_price) &&
     isPriced(model.pricing, 'outputNanos', query.min_output_price, query.max_output_price)
   )
@@ -56,7 +56,7 @@ const UNKNOWN_PRICE = 2n ** 62n
 
 function inOrder(models: readonly Model[], sort: string | undefined): readonly Model[] {
   const price = ({ pricing }: Model): bigint => pricing?.inputNanos ?? UNKNOWN_PRICE
-  const by = (value: (model: Model) => bigint) =>
+  const by = (value: (model: Model) => bigint | number) =>
     models.toSorted((one, other) => Number(value(one) > value(other)) - Number(value(one) < value(other)))
   switch (sort) {
     case 'pricing-low-to-high':
@@ -64,7 +64,7 @@ function inOrder(models: readonly Model[], sort: string | undefined): readonly M
     case 'pricing-high-to-low':
       return by((model) => -(model.pricing?.inputNanos ?? -1n))
     case 'context-high-to-low':
-      return by((model) => -(model.contextLength ?? 0n))
+      return by((model) => -(model.contextLength ?? 0))
     default:
       return models
   }

@@ -1,4 +1,4 @@
-import type { LongPricing, Model, Pricing, Provider } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Model, Pricing, Provider } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import type { model, modelEndpoints, modelPage, provider, retrievedModel } from './schemas.ts'
 
@@ -16,11 +16,14 @@ function fromPricing(pricing: Pricing | undefined) {
   if (pricing === undefined) {
     return { prompt: UNKNOWN, completion: UNKNOWN, input_cache_read: UNKNOWN, input_cache_write: UNKNOWN }
   }
-  const overrides = pricing.long.map((long) => ({ min_prompt_tokens: Number(long.aboveTokens) + 1, ...pricesOf(long) }))
+  const overrides = pricing.long.map(({ aboveTokens, pricing: long = pricing }) => ({
+    min_prompt_tokens: Number(aboveTokens) + 1,
+    ...pricesOf(long),
+  }))
   return { ...pricesOf(pricing), ...(overrides.length > 0 && { overrides }) }
 }
 
-function pricesOf(pricing: Pricing | LongPricing) {
+function pricesOf(pricing: Pricing) {
   return {
     prompt: perToken(pricing.inputNanos),
     completion: perToken(pricing.outputNanos),
@@ -39,10 +42,8 @@ function architectureOf({ inputModalities, outputModalities }: Model): JsonOf<ty
   }
 }
 
-const tokensOf = (tokens: bigint | undefined): number | null => (tokens === undefined ? null : Number(tokens))
-
 export function fromModel(shown: Model): JsonOf<typeof model> {
-  const context = tokensOf(shown.contextLength)
+  const context = shown.contextLength ?? null
   const slash = shown.name.indexOf('/')
   const { name } = shown
   const path = `${encodeURIComponent(name.slice(0, slash))}/${encodeURIComponent(name.slice(slash + 1))}`
@@ -57,7 +58,7 @@ export function fromModel(shown: Model): JsonOf<typeof model> {
     pricing: fromPricing(shown.pricing),
     top_provider: {
       context_length: context,
-      max_completion_tokens: tokensOf(shown.outputLimit),
+      max_completion_tokens: shown.outputLimit ?? null,
       is_moderated: false,
     },
     per_request_limits: null,
@@ -99,8 +100,8 @@ export function fromEndpoints(shown: Model): JsonOf<typeof modelEndpoints> {
     model_name: displayName,
     provider_name: providerId,
     tag: providerId,
-    context_length: Number(shown.contextLength ?? 0),
-    max_completion_tokens: tokensOf(shown.outputLimit),
+    context_length: shown.contextLength ?? 0,
+    max_completion_tokens: shown.outputLimit ?? null,
     max_prompt_tokens: null,
     pricing: fromPricing(shown.pricing),
     quantization,

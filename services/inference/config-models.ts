@@ -1,4 +1,6 @@
+import { create } from '@bufbuild/protobuf'
 import { z } from 'zod'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 import { nanosOf } from './domain/money.ts'
@@ -13,12 +15,14 @@ const price = z.union([z.number(), z.string()]).transform((value, context): bigi
 
 const pricing = z
   .strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() })
-  .transform(({ input, output, cacheRead, cacheWrite }) => ({
-    inputNanos: input,
-    outputNanos: output,
-    cacheReadNanos: cacheRead ?? input,
-    cacheWriteNanos: cacheWrite ?? input,
-  }))
+  .transform(({ input, output, cacheRead, cacheWrite }) =>
+    create(PricingSchema, {
+      inputNanos: input,
+      outputNanos: output,
+      cacheReadNanos: cacheRead ?? input,
+      cacheWriteNanos: cacheWrite ?? input,
+    }),
+  )
 
 /** Members of a data policy, of a provider or of one of its models. */
 export const policyMembers = {

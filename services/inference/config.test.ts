@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { ConfigError } from '#shared/config/config-error.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import { readConfig } from './config.ts'
@@ -29,7 +31,7 @@ function problemsOf(env: Environment): unknown {
   return assert.fail('the settings were taken')
 }
 
-const unknown = (id: string) => ({ id, displayName: id, contextLength: undefined, pricing: undefined })
+const unknown = (id: string) => ({ id, displayName: id })
 
 test('without a provider there is portico/echo', () => {
   const { providers, defaultModel, generationTimeoutMs, providerTimeoutMs, store } = readConfig({})
@@ -117,12 +119,12 @@ test('a file lists any number of providers, models and prices, and stands before
   const config = await withFile(text, (path) => {
     return readConfig({ PORTICO_CONFIG: path, OPENAI_API_KEY: 'oa', MY_KEY: 'mine', OLLAMA_HOST: 'box' })
   })
-  const pricing = {
+  const pricing = create(PricingSchema, {
     inputNanos: 150_000_000n,
     outputNanos: 2_000_000_001n,
     cacheReadNanos: 0n,
     cacheWriteNanos: 150_000_000n,
-  }
+  })
   const modalities = { inputModalities: undefined, outputModalities: undefined }
   const unsaid = { ...modalities, description: undefined, outputLimit: undefined, policy: undefined }
   assert.deepEqual(config.providers.slice(0, 2), [

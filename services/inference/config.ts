@@ -127,5 +127,5 @@ function wellKnown(values: Values, env: Environment): ProviderConfig[] {
 
 function defaultModels(id: string): ProviderConfig['models'] {
   const model = DEFAULT_MODELS[id]
-  return model === undefined ? [] : [{ id: model, displayName: model, contextLength: undefined, pricing: undefined }]
+  return model === undefined ? [] : [{ id: model, displayName: model }]
 }

@@ -111,8 +111,7 @@ export function scriptedPeers(): Peers {
   const inference: Partial<ServiceImpl<typeof InferenceService>> = {
     listModels: async () => ({
       defaultModel: 'test/model',
-      models:
-        peers.contextLength === undefined ? [] : [{ name: 'test/model', contextLength: BigInt(peers.contextLength) }],
+      models: peers.contextLength === undefined ? [] : [{ name: 'test/model', contextLength: peers.contextLength }],
     }),
     async *streamGenerate({ generation: request }, context) {
       assert.ok(request)

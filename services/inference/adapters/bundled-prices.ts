@@ -1,6 +1,7 @@
+import { create } from '@bufbuild/protobuf'
 import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices'
 import { LRUCache } from 'lru-cache'
-import type { LongPricing, Pricing } from '#services/inference/domain/cost.ts'
+import { LongPricingSchema, type Pricing, PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ListedModel, PriceList } from '#services/inference/ports/price-list.ts'
 
 /** Callers choose the names of models, so the cache is limited. */
@@ -54,11 +55,8 @@ function pricingOf(price: ModelPrice): Pricing | undefined {
   const starts = Object.values(price).flatMap((each) => (typeof each === 'object' ? each.tiers : []))
   const long = [...new Set(starts.map(({ start }) => start))]
     .toSorted((one, other) => other - one)
-    .flatMap((start): LongPricing[] => {
-      const prices = pricesAbove(price, start)
-      return prices === undefined ? [] : [{ ...prices, aboveTokens: BigInt(start) }]
-    })
-  return { ...plain, ...(long.length > 0 && { long }), listed: true }
+    .map((start) => create(LongPricingSchema, { aboveTokens: BigInt(start), pricing: pricesAbove(price, start) }))
+  return { ...plain, long, listed: true }
 }
 
 /** Prices of a request whose input is longer than `start`; undefined: of a short one. */
@@ -74,18 +72,15 @@ function pricesAbove(price: ModelPrice, start: number | undefined): Pricing | un
   const inputNanos = nanos('input_mtok')
   const outputNanos = nanos('output_mtok')
   if (inputNanos === undefined || outputNanos === undefined) return undefined
-  const cacheReadNanos = nanos('cache_read_mtok') ?? inputNanos
-  const cacheWriteNanos = nanos('cache_write_mtok') ?? inputNanos
-  const longCacheWriteNanos = nanos('cache_write_1h_mtok')
   const webSearches = nanos('web_searches_kcount')
   const fileSearches = nanos('storage_searches_kcount')
-  return {
+  return create(PricingSchema, {
     inputNanos,
     outputNanos,
-    cacheReadNanos,
-    cacheWriteNanos,
-    ...(longCacheWriteNanos !== undefined && { longCacheWriteNanos }),
-    ...(webSearches !== undefined && { webSearchNanos: webSearches / 1_000n }),
-    ...(fileSearches !== undefined && { fileSearchNanos: fileSearches / 1_000n }),
-  }
+    cacheReadNanos: nanos('cache_read_mtok') ?? inputNanos,
+    cacheWriteNanos: nanos('cache_write_mtok') ?? inputNanos,
+    longCacheWriteNanos: nanos('cache_write_1h_mtok'),
+    webSearchNanos: webSearches && webSearches / 1_000n,
+    fileSearchNanos: fileSearches && fileSearches / 1_000n,
+  })
 }

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { costOf, outputCostOf, saysAll } from './cost.ts'
 import { nanosOf } from './money.ts'
 
 const nothing = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
-const pricing = {
+const prices = {
   inputNanos: 1_000_000n,
   outputNanos: 4_000_000n,
   cacheReadNanos: 100_000n,
   cacheWriteNanos: 1_250_000n,
 }
+const pricing = create(PricingSchema, prices)
 
 test('cached tokens are charged at their own price, reasoning as output', () => {
   const usage = {
@@ -24,9 +27,13 @@ test('cached tokens are charged at their own price, reasoning as output', () => 
 })
 
 test('a long input has prices of its own for all tokens', () => {
-  const twice = { inputNanos: 2_000_000n, outputNanos: 8_000_000n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
-  const most = { ...twice, inputNanos: 9_000_000n, aboveTokens: 1_000n }
-  const tiered = { ...pricing, long: [most, { ...twice, aboveTokens: 100n }] }
+  const twice = { inputNanos: 2_000_000n, outputNanos: 8_000_000n }
+  const most = { ...twice, inputNanos: 9_000_000n }
+  const long = [
+    { aboveTokens: 1_000n, pricing: most },
+    { aboveTokens: 100n, pricing: twice },
+  ]
+  const tiered = create(PricingSchema, { ...prices, long })
   const usage = (inputTokens: bigint) => ({ ...nothing, inputTokens, outputTokens: 10n })
   assert.deepEqual([costOf(usage(100n), tiered), outputCostOf(usage(100n), tiered)], [140n, 40n])
   assert.deepEqual([costOf(usage(101n), tiered), outputCostOf(usage(101n), tiered)], [282n, 80n])
@@ -39,7 +46,7 @@ test('an unknown price costs nothing, and a reported zero is a zero', () => {
 })
 
 test('the sum is rounded once, half up, and is exact beyond 2^53', () => {
-  const half = { inputNanos: 500_000n, outputNanos: 499_999n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+  const half = create(PricingSchema, { inputNanos: 500_000n, outputNanos: 499_999n })
   assert.equal(costOf({ ...nothing, inputTokens: 1n }, half), 1n)
   assert.equal(costOf({ ...nothing, outputTokens: 1n }, half), 0n)
   assert.equal(costOf({ ...nothing, inputTokens: 9_007_199_254_740_993n }, pricing), 9_007_199_254_740_993n)

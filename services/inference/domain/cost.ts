@@ -1,36 +1,8 @@
-import type { Usage } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Pricing, Usage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Billed } from './ledger/billed.ts'
 
 /** What of a usage is charged for. */
 type TokenCounts = Pick<Usage, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>
-
-/** Prices in nano-dollars per million tokens. */
-export interface Pricing {
-  readonly inputNanos: bigint
-  readonly outputNanos: bigint
-  readonly cacheReadNanos: bigint
-  readonly cacheWriteNanos: bigint
-  /**
-   * For writes that a cache keeps for an hour; undefined: twice the input price, as makers charge, or the price of
-   * writing if that is higher.
-   */
-  readonly longCacheWriteNanos?: bigint | undefined
-  /** For one web search by the provider's own tool; undefined: unknown. */
-  readonly webSearchNanos?: bigint | undefined
-  /** For one file search, likewise. */
-  readonly fileSearchNanos?: bigint | undefined
-  /** Other prices for all tokens of a request with a long input, longest first; undefined: none. */
-  readonly long?: readonly LongPricing[] | undefined
-  /**
-   * Whether they come from a list instead of the configuration: then a cost that the provider reports takes precedence.
-   */
-  readonly listed?: boolean | undefined
-}
-
-/** Prices of a request whose input has more than this number of tokens. */
-export interface LongPricing extends Omit<Pricing, 'long' | 'listed'> {
-  readonly aboveTokens: bigint
-}
 
 /** What determines a cost, besides usage and prices. */
 export interface CostTerms {
@@ -65,7 +37,7 @@ export function costOf(
   if (pricing === undefined) return 0n
   const prices = pricesAt(usage.inputTokens, pricing)
   const nanos =
-    rounded(tokensOf(usage, prices, billed.longCacheWriteTokens ?? 0n), percent) + searchesOf(billed, prices)
+    rounded(tokensOf(usage, prices, billed.longCacheWriteTokens ?? 0n), percent) + searchesCost(billed, prices)
   return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
 }
 
@@ -79,30 +51,28 @@ export function saysAll(pricing: Pricing | undefined, { billed = {}, percent = 1
 }
 
 /** The prices of a request with this number of input tokens. */
-export function pricesAt(inputTokens: bigint, pricing: Pricing): Omit<Pricing, 'long' | 'listed'> {
-  return pricing.long?.find(({ aboveTokens }) => inputTokens > aboveTokens) ?? pricing
+export function pricesAt(inputTokens: bigint, pricing: Pricing): Pricing {
+  return pricing.long.find(({ aboveTokens }) => inputTokens > aboveTokens)?.pricing ?? pricing
 }
 
 /** The price of writes that a cache keeps for an hour. */
-export function longCachePrice({ longCacheWriteNanos, cacheWriteNanos, inputNanos }: Omit<Pricing, 'long'>): bigint {
+export function longCachePrice({ longCacheWriteNanos, cacheWriteNanos, inputNanos }: Pricing): bigint {
   if (longCacheWriteNanos !== undefined) return longCacheWriteNanos
   const twice = 2n * inputNanos
   if (cacheWriteNanos > twice) return cacheWriteNanos
   return twice
 }
 
-/** The price of one web search. */
-export function searchPrice({ webSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'webSearchNanos'>): bigint {
-  return webSearchNanos
-}
-
-/** The price of one file search. */
-export function fileSearchPrice({ fileSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'fileSearchNanos'>): bigint {
-  return fileSearchNanos
+/** The price of searches by the provider's own tools. */
+export function searchesCost(
+  { webSearches = 0n, fileSearches = 0n }: Billed,
+  { webSearchNanos = SEARCH_NANOS, fileSearchNanos = SEARCH_NANOS }: Pricing,
+): bigint {
+  return webSearches * webSearchNanos + fileSearches * fileSearchNanos
 }
 
 /** In millionths of nano-dollars. */
-function tokensOf(usage: TokenCounts, prices: Omit<Pricing, 'long'>, longTokens: bigint): bigint {
+function tokensOf(usage: TokenCounts, prices: Pricing, longTokens: bigint): bigint {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const fresh = inputTokens - cacheReadTokens - cacheWriteTokens
   const long = longTokens < cacheWriteTokens ? longTokens : cacheWriteTokens
@@ -113,10 +83,6 @@ function tokensOf(usage: TokenCounts, prices: Omit<Pricing, 'long'>, longTokens:
     long * longCachePrice(prices) +
     outputTokens * prices.outputNanos
   )
-}
-
-function searchesOf({ webSearches = 0n, fileSearches = 0n }: Billed, prices: Omit<Pricing, 'long'>): bigint {
-  return webSearches * searchPrice(prices) + fileSearches * fileSearchPrice(prices)
 }
 
 function rounded(millionths: bigint, percent = 100): bigint {

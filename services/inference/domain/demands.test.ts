@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { PricingSchema, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { hasRoom, unmetDemands } from './demands.ts'
 
-const pricing = { inputNanos: 2n, outputNanos: 3n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+const prices = { inputNanos: 2n, outputNanos: 3n }
+const pricing = create(PricingSchema, prices)
 const open = { collects: false, retainsNothing: true, distillable: true, quantization: 'fp8' }
 const endpoint = { providerId: 'openai', modelId: 'a', pricing, policy: open, without: ['sampling.seed'] } as const
 
@@ -33,8 +35,8 @@ test('an endpoint is held to each demand, and an unknown property does not meet 
 })
 
 test('for a long input, the price of long inputs is held to the maximum', () => {
-  const long = [{ ...pricing, inputNanos: 4n, outputNanos: 6n, aboveTokens: 900n }]
-  const tiered = { ...endpoint, pricing: { ...pricing, long } }
+  const long = [{ aboveTokens: 900n, pricing: { inputNanos: 4n, outputNanos: 6n } }]
+  const tiered = { ...endpoint, pricing: create(PricingSchema, { ...prices, long }) }
   for (const [length, demand, unmet] of [
     [2_000, { maxInputNanos: 2n, maxOutputNanos: 3n }, []],
     [3_000, { maxInputNanos: 3n }, ['max_price']],

@@ -41,7 +41,7 @@ function unmetRouting(endpoint: Endpoint, request: GenerationRequest): Readonly<
   const names = (slugs: readonly string[]): boolean => slugs.some((slug) => slug.toLowerCase() === providerId)
   const isDearer = (most: bigint | undefined, price: bigint | undefined): boolean =>
     most !== undefined && (price === undefined || price > most)
-  const prices = pricing?.long === undefined ? pricing : pricesAt(inputTokensOf(request), pricing)
+  const prices = pricing && (pricing.long.length === 0 ? pricing : pricesAt(inputTokensOf(request), pricing))
   return {
     only: only.length > 0 && !names(only),
     ignore: names(ignore),

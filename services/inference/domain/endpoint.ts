@@ -1,4 +1,4 @@
-import type { Pricing } from './cost.ts'
+import type { Model } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Setting } from './left-out.ts'
 
 /** What an endpoint's provider does with data that it is sent, according to the operator. */
@@ -22,16 +22,7 @@ export const UNKNOWN_POLICY: DataPolicy = {
 }
 
 /** A provider that serves a model, with its price. */
-export interface Endpoint {
-  readonly providerId: string
-  /** The provider's name for the model. */
-  readonly modelId: string
-  /** Undefined: unknown. */
-  readonly pricing: Pricing | undefined
-  /** Maximum number of input and output tokens together; undefined: unknown. */
-  readonly contextLength?: number | undefined
-  /** Maximum number of output tokens; undefined: unknown. */
-  readonly outputLimit?: number | undefined
+export interface Endpoint extends Pick<Model, 'providerId' | 'modelId' | 'pricing' | 'contextLength' | 'outputLimit'> {
   /** Undefined: unknown. */
   readonly policy?: DataPolicy | undefined
   /** Settings for which its provider has no member. */

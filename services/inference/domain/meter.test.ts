@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { FinishReason, type Usage, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import {
+  FinishReason,
+  type Pricing,
+  PricingSchema,
+  type Usage,
+  UsageSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { GenerationEventSchema, type GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { part } from '#test/support/generation.ts'
-import type { Pricing } from './cost.ts'
 import type { ProviderEvent, ReportedUsage } from './generation.ts'
 import type { CostFactors } from './ledger/cost-factors.ts'
 import { Meter } from './meter.ts'
@@ -20,7 +25,7 @@ const end = { reason: FinishReason.STOP, rawReason: 'stop' }
 const started = event({ case: 'started', value: {} })
 const finished = event({ case: 'finished', value: end })
 const grown = (text: string) => event({ case: 'partExtended', value: { text } })
-const dear = { inputNanos: 10n ** 18n, outputNanos: 10n ** 18n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+const dear = create(PricingSchema, { inputNanos: 10n ** 18n, outputNanos: 10n ** 18n })
 
 /** The last event, once a meter has taken these. */
 function lastOf(meter: Meter, ...events: readonly ProviderEvent[]): GenerationFinished {
@@ -155,7 +160,7 @@ test('the largest usage that is believed costs what fits into the ledger', () =>
 test('the cost is that of the configured price, else what the provider reports, else that of the list, else unknown', () => {
   const cost = { nanos: 7n, outputNanos: 5n }
   const events = [report(usual, { cost }), finished]
-  const free = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+  const free = create(PricingSchema)
   const said = (pricing: Pricing | undefined, batch: readonly ProviderEvent[]) => {
     const last = lastOf(new Meter(pricing, 7n), ...batch)
     return [last.costNanos, last.outputCostNanos, last.costKnown]
@@ -168,7 +173,8 @@ test('the cost is that of the configured price, else what the provider reports, 
 })
 
 test('a tier without a price makes the cost an estimate, marked as one; what the provider reports takes precedence', () => {
-  const pricing = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n, cacheWriteNanos: 0n }
+  const nanos = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n }
+  const pricing = create(PricingSchema, nanos)
   const tiers = { pricePercent: 250, tierPercents: new Map(Object.entries({ priority: 250, flex: 50 })) }
   const cost = { nanos: 7n, outputNanos: 5n }
   const said = (factors: CostFactors, tier: string | undefined, more: Omit<ReportedUsage, 'usage'> = {}) => {

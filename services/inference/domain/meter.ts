@@ -1,6 +1,6 @@
-import type { Usage, Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Pricing, Usage, Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
+import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, saysAll } from './cost.ts'
 import type { ProviderEvent, ReportedUsage } from './generation.ts'
 import { AnswerSize } from './ledger/answer-size.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isAllowed, modelListOf, resolveModel } from './model-list.ts'
 
-const entry = (id: string) => ({ id, displayName: id, contextLength: undefined, pricing: undefined })
+const entry = (id: string) => ({ id, displayName: id })
 const list = modelListOf([
   { id: 'one', protocol: 'openai', models: [entry('a'), entry('a:thinking'), entry('x/y')] },
   { id: 'two', protocol: 'openai', models: [entry('a')] },

@@ -1,20 +1,13 @@
-import type { Pricing } from './cost.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Model, PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { type DataPolicy, type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
 import type { Setting } from './left-out.ts'
 
 /** A model with a name of its own. */
-export interface ModelEntry {
+export interface ModelEntry
+  extends Pick<Model, 'displayName' | 'contextLength' | 'pricing' | 'outputLimit' | 'description'> {
   /** The provider's name for the model. */
   readonly id: string
-  readonly displayName: string
-  /** Maximum number of input and output tokens together; undefined: unknown. */
-  readonly contextLength: number | undefined
-  /** Undefined: unknown. */
-  readonly pricing: Pricing | undefined
-  /** Maximum number of output tokens; undefined: unknown. */
-  readonly outputLimit?: number | undefined
-  /** For people; undefined: none. */
-  readonly description?: string | undefined
   /** `text`, `image`, `file`, `audio`, `video`; undefined: what its provider's protocol supports. */
   readonly inputModalities?: readonly string[] | undefined
   /** Undefined: text. */
@@ -84,7 +77,7 @@ function findUnlisted(providers: readonly ProviderEntry[], name: string): Resolv
   const provider = slash > 0 ? providers.find(({ id }) => id === name.slice(0, slash)) : undefined
   const modelId = name.slice(slash + 1)
   if (provider === undefined || provider.closed || modelId === '') return undefined
-  return { endpoints: [endpointOf(provider, { id: modelId, contextLength: undefined, pricing: undefined })] }
+  return { endpoints: [endpointOf(provider, { id: modelId })] }
 }
 
 /** A provider as an endpoint of a model. */
@@ -134,7 +127,7 @@ function matches(pattern: string, text: string): boolean {
   return from === pattern.length
 }
 
-const FREE: Pricing = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
+const FREE = create(PricingSchema)
 
 /** The built-in provider, which is always there, and free. */
 export const echoEntry: ProviderEntry = {

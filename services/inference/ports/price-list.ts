@@ -1,4 +1,4 @@
-import type { Pricing } from '../domain/cost.ts'
+import type { Pricing } from '#gen/portico/inference/v1/inference_pb.js'
 
 /** The list's data about a model. */
 export interface ListedModel {

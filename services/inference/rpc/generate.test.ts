@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
@@ -17,8 +19,9 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 /** Configuration of one provider, which is a stub, with a price. */
 function served({ url: baseUrl }: ProviderStub): Partial<Config> {
-  const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
-  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]
+  const nanos = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n }
+  const pricing = create(PricingSchema, nanos)
+  const models = [{ id: 'gpt', displayName: 'GPT', pricing }]
   const provider = { id: 'p', protocol: 'openai', baseUrl, apiKey: undefined, headers: {}, models } as const
   return { providers: [provider], defaultModel: 'p/gpt' }
 }

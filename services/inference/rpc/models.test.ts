@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { serve } from '#shared/process/serve.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
@@ -9,7 +11,7 @@ import { openInference, operator, plain, userMessage } from '#test/support/infer
 import { refusalOf } from '#test/support/rejects.ts'
 import { forEachTransport, silentLogger, testSecret } from '#test/support/transports.ts'
 
-const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 3n, cacheWriteNanos: 4n }
+const pricing = create(PricingSchema, { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 3n, cacheWriteNanos: 4n })
 const ALL = [
   ...['max_tokens', 'max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'],
   ...['structured_outputs', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty'],
@@ -30,20 +32,20 @@ const echo = {
   providerId: 'portico',
   modelId: 'echo',
   displayName: 'Echo (built in)',
-  contextLength: 1_000_000n,
-  pricing: { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n, long: [] },
+  contextLength: 1_000_000,
+  pricing: plain(create(PricingSchema)),
 }
 const small = {
   ...echo,
   ...{ name: 'portico/echo-small', modelId: 'echo-small', displayName: 'Echo with a small context (built in)' },
-  contextLength: 2_000n,
+  contextLength: 2_000,
 }
 
 forEachTransport((name, connect) => {
   test(`${name}: models, providers and the default model, in order of configuration`, async () => {
     const models = [
       { id: 'meta/llama', displayName: 'Llama', contextLength: 8, pricing },
-      { id: 'new', displayName: 'new', contextLength: undefined, pricing: undefined },
+      { id: 'new', displayName: 'new', contextLength: undefined },
     ]
     const provider = { id: 'vllm', protocol: 'openai', baseUrl: 'http://a', apiKey: 'k', headers: {}, models } as const
     await using service = await openInference({ providers: [provider], defaultModel: 'vllm/meta/llama' })
@@ -56,8 +58,8 @@ forEachTransport((name, connect) => {
           providerId: 'vllm',
           modelId: 'meta/llama',
           displayName: 'Llama',
-          contextLength: 8n,
-          pricing: { ...pricing, long: [] },
+          contextLength: 8,
+          pricing: plain(pricing),
           ...compatible,
         },
         {

@@ -2,7 +2,6 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import type { Pricing } from '../domain/cost.ts'
 import { type Endpoint, UNKNOWN_POLICY } from '../domain/endpoint.ts'
 import type { Setting } from '../domain/left-out.ts'
 import { endpointOf, isAllowed, type ModelEntry, type ProviderEntry } from '../domain/model-list.ts'
@@ -62,7 +61,7 @@ export function modelHandlers(dependencies: {
       principalOf(context)
       const wanted = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
       const models = wanted.map(async ({ provider, model, endpoint }) =>
-        modelToProto(provider, model, await withPrice(endpoint, prices)),
+        toModel(provider, model, await withPrice(endpoint, prices)),
       )
       return { models: await Promise.all(models), providers, defaultModel }
     },
@@ -75,7 +74,7 @@ export function modelHandlers(dependencies: {
   }
 }
 
-function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: Endpoint) {
+function toModel({ protocol }: ProviderEntry, model: ModelEntry, endpoint: Endpoint) {
   const { providerId, modelId, contextLength, outputLimit, pricing, policy = UNKNOWN_POLICY, without = [] } = endpoint
   const { displayName, description, inputModalities = MODALITIES[protocol], outputModalities = ['text'] } = model
   const left = new Set<Setting | undefined>(without)
@@ -85,25 +84,14 @@ function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: 
     modelId,
     displayName,
     description,
-    contextLength: contextLength === undefined ? undefined : BigInt(contextLength),
-    outputLimit: outputLimit === undefined ? undefined : BigInt(outputLimit),
+    contextLength,
+    outputLimit,
+    pricing,
     inputModalities: [...inputModalities],
     outputModalities: [...outputModalities],
     supportedParameters: Object.keys(PARAMETERS).filter((name) => !left.has(PARAMETERS[name])),
     quantization: policy.quantization,
     retainsNothing: policy.retainsNothing,
     distillable: policy.distillable,
-    ...(pricing === undefined ? {} : { pricing: pricingToProto(pricing) }),
   }
-}
-
-function pricingToProto({ long = [], ...pricing }: Pricing) {
-  return {
-    ...plainPrices(pricing),
-    long: long.map((each) => ({ ...plainPrices(each), aboveTokens: each.aboveTokens })),
-  }
-}
-
-function plainPrices({ inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }: Omit<Pricing, 'long'>) {
-  return { inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }
 }

@@ -24,7 +24,7 @@ const byOther = callOptions({ principal: { ...manager, workspaceId: 'wrk_2', kin
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 function served({ url: baseUrl }: ProviderStub): Partial<Config> {
-  const models = ['gpt', 'other'].map((id) => ({ id, displayName: id, contextLength: undefined, pricing: undefined }))
+  const models = ['gpt', 'other'].map((id) => ({ id, displayName: id }))
   const provider = { id: 'p', protocol: 'openai', baseUrl, apiKey: undefined, headers: {}, models } as const
   return { providers: [provider], defaultModel: 'p/gpt' }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { FinishReason, PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService, type StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type GenerationRecord, GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
@@ -41,8 +41,9 @@ function hello(requestId: string, text = 'Hello there', model?: string): Request
 
 /** Configuration of one provider at a URL, with a price. */
 function served(url: string): Partial<Config> {
-  const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
-  const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]
+  const nanos = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n }
+  const pricing = create(PricingSchema, nanos)
+  const models = [{ id: 'gpt', displayName: 'GPT', pricing }]
   return {
     providers: [{ id: 'p', protocol: 'openai', baseUrl: url, apiKey: undefined, headers: {}, models }],
     defaultModel: 'p/gpt',

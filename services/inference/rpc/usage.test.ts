@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { KeyTerms_Reset, type KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Config } from '#services/inference/config.ts'
@@ -22,15 +23,15 @@ const byOther = callOptions({
   authenticated: true,
 })
 /** Nano-dollars per million tokens: a token of input costs 1, a token of output 2. */
-const pricing = {
+const pricing = create(PricingSchema, {
   ...{ inputNanos: 1_000_000n, outputNanos: 2_000_000n },
   ...{ cacheReadNanos: 1_000_000n, cacheWriteNanos: 1_000_000n },
-}
+})
 
 function served({ url: baseUrl }: ProviderStub): Partial<Config> {
   const models = [
-    { id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing },
-    { id: 'dark', displayName: 'dark', contextLength: undefined, pricing: undefined },
+    { id: 'gpt', displayName: 'gpt', pricing },
+    { id: 'dark', displayName: 'dark' },
   ]
   const provider = { id: 'p', protocol: 'openai', baseUrl, apiKey: undefined, headers: {}, models } as const
   return { providers: [provider], defaultModel: 'p/gpt' }

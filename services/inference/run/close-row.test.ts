@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
-import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { FinishReason, PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
@@ -22,10 +23,10 @@ import type { Generation, GenerationDependencies } from './generation.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 const options = callOptions({ principal, authenticated: true })
-const pricing = {
+const pricing = create(PricingSchema, {
   ...{ inputNanos: 1_000_000n, outputNanos: 2_000_000n },
   ...{ cacheReadNanos: 1_000_000n, cacheWriteNanos: 1_000_000n },
-}
+})
 const hello = chunk({ role: 'assistant', content: 'Hello you' })
 
 const settled = { [Symbol.dispose]() {} }
@@ -67,7 +68,7 @@ const FAULTS: Readonly<
 test('however a provider ends a stream, one row is closed with its usage, and nothing stays reserved', async () => {
   let fault: (response: ServerResponse) => unknown = () => {}
   await using stub = await startStub((response) => fault(response))
-  const models = [{ id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing }]
+  const models = [{ id: 'gpt', displayName: 'gpt', pricing }]
   const provider = { id: 'p', protocol: 'openai', baseUrl: stub.url, apiKey: undefined, headers: {}, models } as const
   await using service = await openInference({ providers: [provider], defaultModel: 'p/gpt', generationTimeoutMs: 700 })
   await using connection = await connectLocal(service.routes)
@@ -113,7 +114,7 @@ test('a failed answer is paid for as the provider reports, streamed and whole', 
   let answer: (response: ServerResponse) => unknown = () => {}
   await using stub = await startStub((response) => answer(response))
   const shared = { baseUrl: stub.url, apiKey: undefined, headers: {} }
-  const models = [{ id: 'm', displayName: 'm', contextLength: undefined, pricing }]
+  const models = [{ id: 'm', displayName: 'm', pricing }]
   const chat = { ...shared, models, id: 'chat', protocol: 'openai' } as const
   const responses = { ...shared, models, id: 'responses', protocol: 'openai-responses' } as const
   await using service = await openInference({ providers: [chat, responses] })
@@ -149,7 +150,7 @@ test('a failed answer is paid for as the provider reports, streamed and whole', 
 })
 
 test('a call that throws at once closes its row, and the next one is admitted', async (context) => {
-  const models = [{ id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing }]
+  const models = [{ id: 'gpt', displayName: 'gpt', pricing }]
   const address = { baseUrl: 'http://127.0.0.1:9', apiKey: undefined, headers: {} }
   const provider = { id: 'p', protocol: 'openai', ...address, models } as const
   await using service = await openInference({ providers: [provider], defaultModel: 'p/gpt' })

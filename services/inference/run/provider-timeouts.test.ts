@@ -19,7 +19,7 @@ test('a request may give its provider less time than the server does: in all, fo
   }
   let answer: (response: ServerResponse) => void = silent
   await using stub = await startStub((response) => answer(response))
-  const models = [{ id: 'm', displayName: 'm', contextLength: undefined, pricing: undefined }]
+  const models = [{ id: 'm', displayName: 'm' }]
   const shared = { baseUrl: stub.url, apiKey: undefined, headers: {}, models }
   const protocols = ['openai', 'openai-responses', 'anthropic'] as const
   const providers = protocols.map((protocol) => ({ ...shared, id: protocol, protocol }))

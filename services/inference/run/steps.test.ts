@@ -63,7 +63,7 @@ test('a provider learns of a session only a salted hash, the same for each of it
 test('of several endpoints, one with room for the request serves it; if none has, the first', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   const provider = (id: string, contextLength: number) => {
-    const models = [{ id: 'gpt', displayName: 'GPT', contextLength, pricing: undefined }]
+    const models = [{ id: 'gpt', displayName: 'GPT', contextLength }]
     return { id, protocol: 'openai', baseUrl: stub.url, apiKey: undefined, headers: {}, models } as const
   }
   await using service = await openInference({ providers: [provider('small', 100), provider('large', 1_000)] })

@@ -1855,9 +1855,9 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   /**
    * Maximum number of input and output tokens together; absent: unknown.
    *
-   * @generated from field: optional int64 context_length = 5;
+   * @generated from field: optional double context_length = 5;
    */
-  contextLength?: bigint | undefined;
+  contextLength?: number | undefined;
 
   /**
    * Absent: unknown.
@@ -1869,9 +1869,9 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   /**
    * Maximum number of output tokens; absent: unknown.
    *
-   * @generated from field: optional int64 output_limit = 7;
+   * @generated from field: optional double output_limit = 7;
    */
-  outputLimit?: bigint | undefined;
+  outputLimit?: number | undefined;
 
   /**
    * For people; absent: none.
@@ -1963,6 +1963,35 @@ export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
    * @generated from field: repeated portico.inference.v1.LongPricing long = 5;
    */
   long: LongPricing[];
+
+  /**
+   * For writes that a cache keeps for an hour; absent: twice the input price, as makers charge, or the price of writing
+   * if that is higher.
+   *
+   * @generated from field: optional int64 long_cache_write_nanos = 6;
+   */
+  longCacheWriteNanos?: bigint | undefined;
+
+  /**
+   * For one web search by the provider's own tool; absent: unknown.
+   *
+   * @generated from field: optional int64 web_search_nanos = 7;
+   */
+  webSearchNanos?: bigint | undefined;
+
+  /**
+   * For one file search, likewise.
+   *
+   * @generated from field: optional int64 file_search_nanos = 8;
+   */
+  fileSearchNanos?: bigint | undefined;
+
+  /**
+   * Whether they come from a list instead of the configuration: then a cost that the provider reports takes precedence.
+   *
+   * @generated from field: bool listed = 9;
+   */
+  listed: boolean;
 };
 
 /**
@@ -1972,7 +2001,7 @@ export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
 export declare const PricingSchema: GenMessage<Pricing>;
 
 /**
- * Prices of all tokens of a request whose input has more than this number of tokens, in nano-dollars per million.
+ * Prices of all tokens of a request whose input has more than this number of tokens.
  *
  * @generated from message portico.inference.v1.LongPricing
  */
@@ -1983,24 +2012,9 @@ export declare type LongPricing = Message$1<"portico.inference.v1.LongPricing"> 
   aboveTokens: bigint;
 
   /**
-   * @generated from field: int64 input_nanos = 2;
+   * @generated from field: portico.inference.v1.Pricing pricing = 2;
    */
-  inputNanos: bigint;
-
-  /**
-   * @generated from field: int64 output_nanos = 3;
-   */
-  outputNanos: bigint;
-
-  /**
-   * @generated from field: int64 cache_read_nanos = 4;
-   */
-  cacheReadNanos: bigint;
-
-  /**
-   * @generated from field: int64 cache_write_nanos = 5;
-   */
-  cacheWriteNanos: bigint;
+  pricing?: Pricing | undefined;
 };
 
 /**

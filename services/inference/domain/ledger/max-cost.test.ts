@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { type Part, PricingSchema, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { maxCostOf } from './max-cost.ts'
 
-const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 1n, cacheWriteNanos: 1n }
+const pricing = create(PricingSchema, { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 1n, cacheWriteNanos: 1n })
 const messages = [{ role: Role.USER, parts: [part('text', { text: 'x'.repeat(3_000) })] }] as const
 
 test('a request without a maximum may have the output that its provider is sent, else what the model gives, and what fits', () => {
@@ -40,7 +41,7 @@ test('a request without a maximum may have the output that its provider is sent,
 
 const served = {
   ...{ providerId: 'p', modelId: 'm', contextLength: 200_000 },
-  pricing: { inputNanos: 1_000_000n, outputNanos: 2_000_000n, cacheReadNanos: 1n, cacheWriteNanos: 1_250_000n },
+  pricing: create(PricingSchema, { inputNanos: 1_000_000n, outputNanos: 2_000_000n, cacheWriteNanos: 1_250_000n }),
 }
 
 test('the prices that count are the highest that may: of writing to a cache, for an hour too, and of a tier', () => {

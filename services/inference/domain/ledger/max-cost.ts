@@ -1,5 +1,5 @@
-import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
-import { fileSearchPrice, longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
+import type { GenerationRequest, Pricing } from '#gen/portico/inference/v1/inference_pb.js'
+import { longCachePrice, pricesAt, searchesCost } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { MaxCost, Prices } from './admission.ts'
 import type { CostFactors } from './cost-factors.ts'
@@ -29,7 +29,7 @@ export function maxCostOf(given: GenerationRequest, endpoint: Endpoint, factors:
   const plain = pricesAt(BigInt(inputTokens + openTokens), pricing)
   const prices = highest(plain, factors)
   const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
-  const searches = BigInt(open.searches) * searchPrice(plain) + BigInt(open.fileSearches) * fileSearchPrice(plain)
+  const searches = searchesCost({ webSearches: BigInt(open.searches), fileSearches: BigInt(open.fileSearches) }, plain)
   const extraNanos = (extra + MILLION - 1n) / MILLION + searches
   const besides = { ...(extraNanos > 0n && { extraNanos }), ...(least && { leastOutputTokens: BigInt(least) }) }
   return { ...maxCost, isFixed, prices, ...besides }
@@ -59,7 +59,7 @@ function withoutForeign(request: GenerationRequest, { format }: CostFactors): ty
 /**
  * The highest prices that may apply: writing to a cache may cost more than input, and a tier more than the plain price.
  */
-function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong = false }: CostFactors): Prices {
+function highest(prices: Pricing, { pricePercent = 100, cachesLong = false }: CostFactors): Prices {
   const percent = BigInt(Math.max(pricePercent, 100))
   const written = cachesLong ? longCachePrice(prices) : prices.cacheWriteNanos
   return {

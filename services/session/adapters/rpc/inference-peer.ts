@@ -28,8 +28,7 @@ export class RpcInferencePeer implements Inference {
       const slash = defaultModel.indexOf('/')
       const names = { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1) }
       const model = wanted ?? create(ModelRefSchema, names)
-      const length = models.find(({ name }) => name === modelName(model))?.contextLength
-      return { model, contextLength: length === undefined ? undefined : Number(length) }
+      return { model, contextLength: models.find(({ name }) => name === modelName(model))?.contextLength }
     } catch (error) {
       throw peerError('inference', error, call)
     }
