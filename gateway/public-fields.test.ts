@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { publicField as ofChat } from './chat/public-field.ts'
-import { publicField as ofMessages } from './messages/public-field.ts'
-import { publicField as ofResponses } from './responses/public-field.ts'
+import { fieldNames as ofChat } from './chat/public-field.ts'
+import { fieldNames as ofMessages } from './messages/public-field.ts'
+import { fieldNames as ofResponses } from './responses/public-field.ts'
 
 const COUNT = 1_000
 const NAMES = Array.from({ length: COUNT }, (_, i) => `t${i}`)
@@ -28,15 +28,15 @@ test('the tools of a body are looked through once, however many of them are name
   const own = counted((name) => ({ type: 'function', name }))
   const allowed = counted((name) => ({ type: 'function', name }))
   const choice = { type: 'allowed_tools', mode: 'auto', tools: allowed.list } as const
-  const responses = { model: 'm', input: 'Hi', tools: own.list, tool_choice: choice } as never
+  const responses = ofResponses({ body: { model: 'm', input: 'Hi', tools: own.list, tool_choice: choice } as never })
   const called = counted((name) => ({ type: 'function', function: { name } }))
-  const chat = { messages: [], tools: called.list } as never
+  const chat = ofChat({ body: { messages: [], tools: called.list } as never })
   const custom = counted((name) => ({ type: 'custom', name, input_schema: {} }))
-  const messages = { messages: [], tools: custom.list } as never
+  const messages = ofMessages({ body: { messages: [], tools: custom.list } as never })
   for (const i of NAMES.keys()) {
-    assert.equal(ofResponses(`tools[${i}].deferred`, responses, {} as never), `tools.${i}.defer_loading`)
-    assert.equal(ofChat(`tools[${i}].custom`, chat, {} as never), `tools.${i}.function`)
-    assert.equal(ofMessages(`tools[${i}].deferred`, messages, {} as never), `tools.${i}.defer_loading`)
+    assert.equal(responses(`tools[${i}].deferred`), `tools.${i}.defer_loading`)
+    assert.equal(chat(`tools[${i}].custom`), `tools.${i}.function`)
+    assert.equal(messages(`tools[${i}].deferred`), `tools.${i}.defer_loading`)
   }
   for (const { reads } of [own, allowed, called, custom]) assert.ok(reads() < FEW_READS, `${reads()} reads`)
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { errorMetadata } from '../errors/schemas.ts'
+import { urlCitation } from '../generation/sources.ts'
 import { routerMetadata } from '../records/router-metadata.ts'
 
 const count = z.int()
@@ -56,13 +57,7 @@ export const reasoningDetail = z
 export const annotation = z
   .strictObject({
     type: z.literal('url_citation'),
-    url_citation: z.strictObject({
-      url: z.string(),
-      title: z.string(),
-      start_index: z.int(),
-      end_index: z.int(),
-      content: z.string().optional(),
-    }),
+    url_citation: z.strictObject(urlCitation),
   })
   .meta({ id: 'Chat.Annotation' })
 

@@ -76,30 +76,30 @@ export function failedCompletion({ id, created, model }: ChatSeed, failure: Chat
 }
 
 function messageOf({ parts, sources }: Generation): ChatMessage {
-  const said: { content?: string; refusal?: string; reasoning?: string } = {}
-  const texts = new Map<number, { start: number; end: number }>()
+  const words: { content?: string; refusal?: string; reasoning?: string } = {}
+  const texts = new Map<number, { from: number; to: number }>()
   const calls: NonNullable<ChatMessage['tool_calls']> = []
   const details: NonNullable<ChatMessage['reasoning_details']> = []
   const images: NonNullable<ChatMessage['images']> = []
   const files: NonNullable<ChatMessage['files']> = []
   let thoughts = 0
-  const say = (name: keyof typeof said, text: string): void => {
-    said[name] = (said[name] ?? '') + text
+  const say = (name: keyof typeof words, text: string): void => {
+    words[name] = (words[name] ?? '') + text
   }
   for (const [i, { part }] of parts.entries()) {
     switch (part.case) {
       case 'text': {
-        const start = said.content?.length ?? 0
+        const from = words.content?.length ?? 0
         say('content', part.value.text)
-        texts.set(i, { start, end: start + part.value.text.length })
+        texts.set(i, { from, to: from + part.value.text.length })
         break
       }
       case 'refusal':
         say('refusal', part.value.text)
         break
       case 'reasoning': {
-        const words = (part.value.summary ?? '') + (part.value.text ?? '')
-        if (words !== '') say('reasoning', words)
+        const thought = (part.value.summary ?? '') + (part.value.text ?? '')
+        if (thought !== '') say('reasoning', thought)
         details.push(...fromThought(part.value, thoughts++))
         break
       }
@@ -128,9 +128,9 @@ function messageOf({ parts, sources }: Generation): ChatMessage {
   const annotations = fromSources(sources, texts)
   return {
     role: 'assistant',
-    content: said.content ?? null,
-    refusal: said.refusal ?? null,
-    reasoning: said.reasoning ?? null,
+    content: words.content ?? null,
+    refusal: words.refusal ?? null,
+    reasoning: words.reasoning ?? null,
     reasoning_details: orNone(details),
     tool_calls: orNone(calls),
     images: orNone(images),

@@ -1,5 +1,7 @@
 import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
 import { sealItem } from '../generation/sealed-item.ts'
+import { fromSource } from '../generation/sources.ts'
+import { toBase64 } from '../records/tool-content.ts'
 import type { ChatDelta } from './chunk.ts'
 import type { ChatAnnotation, ChatLogprobs, ChatMessage, ReasoningDetail } from './completion.ts'
 
@@ -74,26 +76,20 @@ export function fromFile(media: PartOf<'file'>): NonNullable<ChatDelta['files']>
 /** An address, or a data: URL. */
 function urlOf({ source, mime }: PartOf<'image'>): string | undefined {
   if (source.case !== 'data') return source.value
-  const { buffer, byteOffset, byteLength } = source.value
-  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
-  return `data:${mime || 'application/octet-stream'};base64,${data}`
+  return `data:${mime || 'application/octet-stream'};base64,${toBase64(source.value)}`
 }
 
 /**
- * The sources that a message names, those with an address. `starts`: where the text of each part begins in the content,
- * and where it ends, by the index of the part. If a provider does not name the passage, the source is cited for the
- * whole text of the part.
+ * The sources that a message names, those with an address. `texts`: from where to where the text of each part goes in
+ * the content, by the index of the part.
  */
 export function fromSources(
   sources: readonly Source[],
-  texts: ReadonlyMap<number, { readonly start: number; readonly end: number }>,
+  texts: ReadonlyMap<number, { readonly from: number; readonly to: number }>,
 ): ChatAnnotation[] {
-  return sources.flatMap(({ partIndex, url, title = '', start, end, citedText }): ChatAnnotation[] => {
-    const text = texts.get(partIndex)
-    if (!url || text === undefined) return []
-    const range = { start_index: text.start + (start ?? 0), end_index: end === undefined ? text.end : text.start + end }
-    const citation = { url, title, ...range, content: citedText || undefined }
-    return [{ type: 'url_citation', url_citation: citation }]
+  return sources.flatMap((source): ChatAnnotation[] => {
+    const text = texts.get(source.partIndex)
+    return source.url && text ? [{ type: 'url_citation', url_citation: fromSource(source, text) }] : []
   })
 }
 

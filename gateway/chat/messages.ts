@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitArguments, partsProblem } from '../generation/conversation-limits.ts'
+import { citationInput } from '../generation/sources.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { anyContent, assistantContent, file, systemContent } from './parts.ts'
 
@@ -47,15 +48,7 @@ const toolCall = z.discriminatedUnion(
 
 const annotation = z.object({
   type: z.string(),
-  url_citation: z
-    .object({
-      url: z.string(),
-      title: z.string().nullish(),
-      start_index: z.int32().nullish(),
-      end_index: z.int32().nullish(),
-      content: z.string().nullish(),
-    })
-    .nullish(),
+  url_citation: z.object({ url: z.string(), ...citationInput }).nullish(),
 })
 
 const assistantMessage = z.object({

@@ -9,7 +9,6 @@ import { chatChunk } from './chunk.ts'
 import { chatCompletion } from './completion.ts'
 import { CUT_OFF, chatFailure, STOPPING } from './failure.ts'
 import { type ChatSeed, failedCompletion, fromGeneration } from './from-generation.ts'
-import { publicField } from './public-field.ts'
 import { ChatFold } from './stream/fold.ts'
 import { ChatFrames } from './stream/frames.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
@@ -27,7 +26,8 @@ export const createChatCompletion = operation({
   errors: GENERATION_REASONS,
   handle(clients, { headers, body, call, facade }) {
     const { requestId: id } = generationOf(call)
-    const generation = toGenerationRequest(body, id, headers)
+    const { generation, nameOf } = toGenerationRequest(body, id, headers)
+    call.publicField = nameOf
     const seed: ChatSeed = {
       id,
       created: Math.floor(facade.clock.now() / 1_000),
@@ -47,5 +47,4 @@ export const createChatCompletion = operation({
       },
     })
   },
-  publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

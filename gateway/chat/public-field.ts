@@ -1,46 +1,63 @@
-import { memberName } from '../generation/public-field.ts'
-import type { GenerationHeaders } from '../generation/request.ts'
-import type { CreateChatBody } from './body.ts'
-import { offerOf } from './offer.ts'
-import { originsOf } from './to-messages.ts'
+import { memberOf, placeInMessages, placeInResult, placeInTools } from '../generation/public-field.ts'
+import type { GenerationHeaders, Sender } from '../generation/request.ts'
+import type { ChatSettings } from './body.ts'
+import { type ChatOffer, offerOf } from './offer.ts'
+import type { Turn } from './to-messages.ts'
 
-/** Maps a field of the generation to the member of the request body that it was made from. */
-export function publicField(field: string, body: CreateChatBody, headers: GenerationHeaders): string {
-  const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?/.exec(field) ?? []
-  if (message !== undefined)
-    return fieldOfMessage(body, Number(message), part === undefined ? part : Number(part), ofPart)
-  const [, list, tool, ofTool = ''] = /^(tools|hosted_tools)\[(\d+)\](.*)$/.exec(field) ?? []
-  if (tool !== undefined) return fieldOfTool(body, list === 'tools', Number(tool), ofTool)
-  if (field === 'max_output_tokens') return body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
-  if (field === 'user' && body.user == null) return 'safety_identifier'
-  if (field === 'session_id' && body.session_id == null) {
-    return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
-  }
-  if (field.startsWith('sampling.stop')) return 'stop'
-  if (field === 'sampling.top_log_probabilities' && body.top_logprobs) return 'top_logprobs'
-  if (field === 'reasoning.effort' && body.reasoning_effort != null) return 'reasoning_effort'
-  if (field === 'messages' && body.messages == null) return 'prompt'
-  return memberName('chat', field)
+/** What fields of a generation were made from; without turns it has no conversation. */
+interface Origin {
+  readonly body: ChatSettings & Sender
+  readonly headers?: GenerationHeaders
+  readonly offer?: ChatOffer
+  readonly turns?: readonly Turn[]
 }
 
-/** `part`: undefined: it is about all parts of the message. */
-function fieldOfMessage(body: CreateChatBody, message: number, part: number | undefined, rest: string): string {
-  const origins = originsOf(body, message)
-  const [first] = origins
-  if (first === undefined) return body.messages == null ? 'prompt' : 'messages'
+/** Returns the function that maps a field of the generation to the member of the body that it was made from. */
+export function fieldNames({
+  body,
+  headers = {},
+  offer = offerOf(body),
+  turns = [],
+}: Origin): (field: string) => string {
+  return (field) => {
+    const place = placeInMessages(field)
+    if (place !== undefined) {
+      const paths = turns[place.message]?.made.map(({ path }) => path) ?? []
+      return fieldOfMessage(paths, place.part, place.rest) ?? (body.messages == null ? 'prompt' : 'messages')
+    }
+    const inTools = placeInTools(field, offer)
+    if (inTools !== undefined) {
+      const { offered, isHosted, rest } = inTools
+      if (offered === undefined || isHosted) return offered?.path ?? 'tools'
+      return `${offered.path}.${offered.tool.type}${rest.replace(/^\.custom$/, '')}`
+    }
+    if (field === 'max_output_tokens')
+      return body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
+    if (field.startsWith('sampling.stop')) return 'stop'
+    if (field === 'sampling.top_log_probabilities' && body.top_logprobs) return 'top_logprobs'
+    if (field === 'reasoning.effort' && body.reasoning_effort != null) return 'reasoning_effort'
+    if (field === 'messages' && body.messages == null) return 'prompt'
+    return memberOf('chat', field, body, headers)
+  }
+}
+
+/** `paths`: what the parts of the message were made from. `part`: undefined: it is about all of them. */
+function fieldOfMessage(paths: readonly string[], part: number | undefined, rest: string): string | undefined {
+  const [first] = paths
+  if (first === undefined) return undefined
   if (part === undefined) return first.replace(/^(messages\.\d+).*/, '$1')
-  const origin = origins[part] ?? first
-  const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
+  const origin = paths[part] ?? first
   if (rest.startsWith('tool_result')) {
     const at = `${origin}.content`
-    return inner === undefined ? at : `${at}.${inner}${memberOf(ofInner)}`
+    const inner = placeInResult(rest)
+    return inner?.part === undefined ? at : `${at}.${inner.part}${memberOfPart(inner.rest)}`
   }
   if (rest === 'text.sources') return origin.replace(/^(messages\.\d+).*/, '$1.annotations')
   if (rest === 'image.detail') return origin.replace(/url$/, 'detail')
   return rest === 'file.name' ? origin.replace(/file_data$/, 'filename') : origin
 }
 
-function memberOf(rest: string): string {
+function memberOfPart(rest: string): string {
   switch (rest) {
     case 'image.data':
       return '.image_url.url'
@@ -57,13 +74,4 @@ function memberOf(rest: string): string {
     default:
       return ''
   }
-}
-
-/** `callable`: it is about tools of the caller; else about such that a provider runs. */
-function fieldOfTool(body: CreateChatBody, callable: boolean, index: number, rest: string): string {
-  const offer = offerOf(body)
-  if (!callable) return offer.hosted[index]?.path ?? `tools.${index}`
-  const offered = offer.callable[index]
-  if (offered === undefined) return `tools.${index}${rest}`
-  return `${offered.path}.${offered.tool.type}${rest.replace(/^\.custom$/, '')}`
 }

@@ -17,7 +17,7 @@ const hello = [{ role: 'user', content: 'Hello' }]
 
 function generation(body: object, headers: Record<string, string> = {}): GenerationRequest {
   const parsed = createChatBody.parse({ model: 'a/b', messages: hello, ...body })
-  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', headers))
+  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', headers).generation)
 }
 
 /** Role and parts of each message. */

@@ -1,6 +1,9 @@
+import type { NamedGeneration } from '../generation/public-field.ts'
 import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/request.ts'
 import type { CreateChatBody } from './body.ts'
-import { toMessages } from './to-messages.ts'
+import { offerOf } from './offer.ts'
+import { fieldNames } from './public-field.ts'
+import { toTurns } from './to-messages.ts'
 import { toSettings } from './to-settings.ts'
 
 /** The request for a generation. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
@@ -8,16 +11,19 @@ export function toGenerationRequest(
   body: CreateChatBody,
   requestId: string,
   headers: GenerationHeaders = {},
-): GenerationInit {
-  const { notApplied = [], ...settings } = toSettings(body)
-  return {
+): NamedGeneration {
+  const offer = offerOf(body)
+  const turns = toTurns(body)
+  const { notApplied = [], ...settings } = toSettings(body, offer)
+  const generation: GenerationInit = {
     ...settings,
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
     requestId,
     origin: 'chat',
-    messages: toMessages(body),
+    messages: turns.map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) })),
     notApplied: [...notApplied, ...messagesNotApplied(body)],
   }
+  return { generation, nameOf: fieldNames({ body, headers, offer, turns }) }
 }
 
 /** Members of messages for which a generation has no place; the name of a tool's only repeats its call. */

@@ -1,42 +1,24 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { Message_Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
+import { toSource } from '../generation/sources.ts'
 import type { CreateChatBody } from './body.ts'
 import type { AssistantMessage, ChatInputMessage } from './messages.ts'
 import { type Made, textPart, toParts, urlPart } from './to-parts.ts'
 import { toThoughts } from './to-thoughts.ts'
 
-type Message = MessageInitShape<typeof MessageSchema>
 type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_options'>
+
+/** A message of the generation. */
+export interface Turn {
+  readonly role: Message_Role
+  readonly made: Made[]
+}
 
 /**
  * The conversation; results of calls that follow one another are one message. Rejects with BODY_INVALID where a
  * picture, file or sound cannot be read, or where nothing is said.
  */
-export function toMessages(body: Conversation): Message[] {
-  const turns = gather(body)
-  if (turns.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
-  origins.set(
-    body,
-    turns.map(({ made }) => made.map(({ path }) => path)),
-  )
-  return turns.map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) }))
-}
-
-/** By conversation and message, the members of the body that its parts were made of. */
-const origins = new WeakMap<Conversation, readonly (readonly string[])[]>()
-
-/** The members of the body that the parts of a message were made of; none before {@link toMessages}. */
-export function originsOf(body: Conversation, message: number): readonly string[] {
-  return origins.get(body)?.[message] ?? []
-}
-
-interface Turn {
-  readonly role: Message_Role
-  readonly made: Made[]
-}
-
-function gather({ messages, prompt, prompt_cache_options: cache }: Conversation): Turn[] {
+export function toTurns({ messages, prompt, prompt_cache_options: cache }: Conversation): Turn[] {
   if (messages == null) {
     return [{ role: Message_Role.USER, made: [{ part: textPart(prompt ?? ''), path: 'prompt' }] }]
   }
@@ -52,6 +34,7 @@ function gather({ messages, prompt, prompt_cache_options: cache }: Conversation)
     if (role === Message_Role.TOOL && last?.role === role) last.made.push(...made)
     else turns.push({ role, made })
   }
+  if (turns.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
   return turns
 }
 
@@ -90,9 +73,8 @@ function fromAssistant(
   if (content != null) {
     const sources = sourcesOf(message)
     for (const { part, path } of toParts(content, `${at}.content`, ttl)) {
-      const { part: said } = part
       // What was said beside calls may be nothing.
-      if (said?.case === 'text' && said.value.text === '') continue
+      if (part.part?.case === 'text' && part.part.value.text === '') continue
       const cites = sources.length > 0 && typeof content === 'string'
       made.push({ part: cites ? { part: { case: 'text', value: { text: content, sources } } } : part, path })
     }
@@ -118,10 +100,7 @@ function fromAssistant(
 }
 
 function sourcesOf({ annotations }: AssistantMessage) {
-  return (annotations ?? []).flatMap(({ url_citation: cited }) => {
-    if (cited == null) return []
-    const { url, title, start_index: start, end_index: end, content } = cited
-    const range = { start: start ?? undefined, end: end ?? undefined }
-    return [{ url, title: title ?? undefined, ...range, citedText: content ?? undefined }]
-  })
+  return (annotations ?? []).flatMap(({ url_citation: cited }) =>
+    cited == null ? [] : [{ url: cited.url, ...toSource(cited) }],
+  )
 }

@@ -6,12 +6,14 @@ import {
   picturesBody,
   picturesNotApplied,
   toCacheControl,
+  toCustomTool,
   toExclusion,
+  toJsonFormat,
   toReasoning,
   toSharedSettings,
 } from '../generation/to-shared.ts'
 import { type ChatSettings, wantedBy } from './body.ts'
-import { type CallableTool, offerOf } from './offer.ts'
+import { type CallableTool, type ChatOffer, offerOf } from './offer.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 
@@ -19,7 +21,7 @@ type Struct = NonNullable<GenerationInit['providerBody']>
 const OPENAI = 'openai-responses-v1'
 
 /** The settings of a generation: everything in the request apart from the conversation and its sender. */
-export function toSettings(body: ChatSettings): GenerationInit {
+export function toSettings(body: ChatSettings, offer: ChatOffer = offerOf(body)): GenerationInit {
   const { reasoning, reasoning_effort: effort, transforms } = body
   const { notApplied = [], ...shared } = toSharedSettings(body)
   return {
@@ -33,7 +35,8 @@ export function toSettings(body: ChatSettings): GenerationInit {
     prediction: toPrediction(body.prediction),
     providerBody: picturesBody(body),
     toolChoice: toChoice(body),
-    ...toTools(body),
+    tools: offer.tools.map(({ tool }) => toTool(tool)),
+    hostedTools: offer.hosted.map(({ tool }) => ({ format: OPENAI, definition: tool as Struct })),
     sampling: toSampling(body),
     notApplied: [
       ...notApplied,
@@ -83,14 +86,6 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
   }
 }
 
-function toTools(body: ChatSettings): Pick<GenerationInit, 'tools' | 'hostedTools'> {
-  const { callable, hosted } = offerOf(body)
-  return {
-    tools: callable.map(({ tool }) => toTool(tool)),
-    hostedTools: hosted.map(({ tool }) => ({ format: OPENAI, definition: tool as Struct })),
-  }
-}
-
 function toTool(tool: CallableTool): MessageInitShape<typeof ToolSchema> {
   if (tool.type === 'function') {
     const { name, description, parameters, strict } = tool.function
@@ -103,8 +98,7 @@ function toTool(tool: CallableTool): MessageInitShape<typeof ToolSchema> {
     }
   }
   const { name, description, format } = tool.custom
-  const grammar = format?.type === 'grammar' ? format.grammar : undefined
-  const custom = grammar === undefined ? {} : { syntax: grammar.syntax, grammar: grammar.definition }
+  const custom = toCustomTool(format?.type === 'grammar' ? format.grammar : undefined)
   return { name, description: description || undefined, custom, cacheControl: toCacheControl(tool.cache_control) }
 }
 
@@ -132,14 +126,7 @@ function toFormat(format: ChatSettings['response_format']): GenerationInit['resp
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   if (format.type === 'python') return { format: { case: 'python', value: {} } }
   if (format.type === 'grammar') return { format: { case: 'grammar', value: { grammar: format.grammar } } }
-  const { name, schema, strict, description } = format.json_schema
-  const value = {
-    name,
-    description: description || undefined,
-    schema: (schema ?? undefined) as Struct | undefined,
-    strict: strict ?? undefined,
-  }
-  return { format: { case: 'jsonSchema', value } }
+  return toJsonFormat(format.json_schema)
 }
 
 function toPrediction(prediction: ChatSettings['prediction']): string | undefined {

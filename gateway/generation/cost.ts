@@ -1,4 +1,17 @@
+import { z } from 'zod'
 import { fromCost } from '../records/usage.ts'
+
+/** What it cost in dollars, left out where no price is known. */
+export const costMembers = {
+  cost: z.number().optional(),
+  cost_details: z
+    .strictObject({
+      upstream_inference_cost: z.null(),
+      upstream_inference_input_cost: z.number(),
+      upstream_inference_output_cost: z.number(),
+    })
+    .optional(),
+}
 
 /** What a generation has cost, as responses and messages show it. */
 export function fromCosts(costNanos: bigint, outputCostNanos: bigint) {

@@ -107,10 +107,14 @@ function short(value: string | undefined, most: number): string | undefined {
   return value ? value.slice(0, most).toWellFormed() : undefined
 }
 
-interface Identity {
+/** The members of a body that say who sends it, and in which session. */
+export interface Sender {
   readonly user?: string | null | undefined
   readonly session_id?: string | null | undefined
   readonly prompt_cache_key?: string | null | undefined
+}
+
+interface Identity extends Sender {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   readonly trace?: Readonly<Record<string, unknown>> | null | undefined
 }

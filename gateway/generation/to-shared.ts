@@ -1,6 +1,6 @@
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
-import type { CacheControlSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { CacheControlSchema, CustomToolSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from './request.ts'
 import { modelOf, notApplied, type routingSettings, toRouting } from './routing.ts'
 import type { cacheControl, reasoning, sharedSettings } from './settings.ts'
@@ -22,6 +22,30 @@ export function toSharedSettings(body: Body): Partial<GenerationInit> {
     serviceTier: tier === 'fast' ? 'priority' : (tier ?? undefined),
     automaticCache: toCacheControl(body.cache_control),
   }
+}
+
+/** The object that is wanted as the answer. */
+export function toJsonFormat(format: {
+  readonly name: string
+  readonly schema?: object | null | undefined
+  readonly strict?: boolean | null | undefined
+  readonly description?: string | null | undefined
+}): NonNullable<GenerationInit['responseFormat']> {
+  const { name, schema, strict, description } = format
+  const value = {
+    name,
+    schema: (schema ?? undefined) as JsonObject | undefined,
+    strict: strict ?? undefined,
+    description: description || undefined,
+  }
+  return { format: { case: 'jsonSchema', value } }
+}
+
+/** The input of a tool that takes any text, or what a grammar allows. */
+export function toCustomTool(
+  grammar: { readonly syntax: string; readonly definition: string } | undefined,
+): MessageInitShape<typeof CustomToolSchema> {
+  return { syntax: grammar?.syntax, grammar: grammar?.definition }
 }
 
 /** How the provider shall cache. */

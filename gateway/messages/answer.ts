@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { costMembers } from '../generation/cost.ts'
 import { routerMetadata } from '../records/router-metadata.ts'
 import { freeObject } from '../shape.ts'
 
@@ -66,14 +67,7 @@ export const usage = z
     speed: z.string().nullable(),
     iterations: z.array(z.unknown()).nullable().meta({ description: ANTHROPICS }),
     is_byok: z.literal(false),
-    cost: z.number().optional(),
-    cost_details: z
-      .strictObject({
-        upstream_inference_cost: z.null(),
-        upstream_inference_input_cost: z.number(),
-        upstream_inference_output_cost: z.number(),
-      })
-      .optional(),
+    ...costMembers,
   })
   .meta({ id: 'Messages.Usage' })
 

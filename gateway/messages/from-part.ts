@@ -1,5 +1,6 @@
 import type { MediaPart, Part, Source, ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
+import { toBase64 } from '../records/tool-content.ts'
 import type { ContentBlock } from './answer.ts'
 import type { Delta } from './events.ts'
 import { fromForeign, fromThought } from './thoughts.ts'
@@ -110,7 +111,6 @@ function inputOf({ custom, arguments: text }: ToolCallPart): Record<string, unkn
 
 function sourceOf({ source, mime }: MediaPart) {
   if (source.case === 'url') return { type: 'url', url: source.value } as const
-  const { buffer, byteOffset, byteLength } = source.value ?? new Uint8Array()
-  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+  const data = toBase64(source.value ?? new Uint8Array())
   return { type: 'base64', media_type: mime ?? 'application/octet-stream', data } as const
 }

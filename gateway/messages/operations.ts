@@ -9,7 +9,6 @@ import { type MessageObject, messageObject } from './answer.ts'
 import { createMessageBody } from './body.ts'
 import { messageEvent } from './events.ts'
 import { fromGeneration } from './from-generation.ts'
-import { publicField } from './public-field.ts'
 import { MessagesFold } from './stream/fold.ts'
 import { MessageFrames } from './stream/frames.ts'
 import { toGenerationRequest } from './to-generation-request.ts'
@@ -43,7 +42,8 @@ export const createMessage = operation({
   handle(clients, { headers, body, call }) {
     const { text, requestId } = generationOf(call)
     const seed = { id: `msg_${text}`, speed: body.speed ?? null }
-    const generation = toGenerationRequest(body, requestId, headers)
+    const { generation, nameOf } = toGenerationRequest(body, requestId, headers)
+    call.publicField = nameOf
     const describe = describeTo(call, headers, generation)
     const request = { headers, generation, streamed: body.stream === true }
     return answerGeneration<MessageObject, object>(clients, call, request, {
@@ -61,7 +61,6 @@ export const createMessage = operation({
       },
     })
   },
-  publicField: (field, { body, headers }) => publicField(field, body, headers),
 })
 
 export const countMessageTokens = operation({
@@ -89,10 +88,11 @@ export const countMessageTokens = operation({
   ],
   handle({ inference }, { headers, body, call }) {
     const { requestId } = generationOf(call)
-    const request = { ...toGenerationRequest(body, requestId, headers), origin: 'count_tokens' }
+    const { generation, nameOf } = toGenerationRequest(body, requestId, headers)
+    call.publicField = nameOf
+    const request = { ...generation, origin: 'count_tokens' }
     describeTo(call, headers, request)
     return inference.countTokens(withTerms(request, call), call.options())
   },
   present: ({ inputTokens, estimated }) => ({ input_tokens: Number(inputTokens), estimated }),
-  publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

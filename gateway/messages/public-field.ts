@@ -1,8 +1,8 @@
-import { memberName } from '../generation/public-field.ts'
-import type { CreateMessageBody } from './body.ts'
-import type { MessagesHeaders } from './to-generation-request.ts'
-import { originOf } from './to-messages.ts'
-import { isCustomTool } from './tools.ts'
+import { memberOf, placeInMessages, placeInResult, placeInTools } from '../generation/public-field.ts'
+import type { GenerationHeaders, Sender } from '../generation/request.ts'
+import type { MessageSettings } from './body.ts'
+import type { Turn } from './to-messages.ts'
+import { type MessageOffer, offerOf } from './tools.ts'
 
 /** Fields of a part that have another name in a block. */
 const PART_NAMES: Readonly<Record<string, string>> = {
@@ -13,51 +13,48 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'tool_result.failed': 'is_error',
 }
 
-/** Maps a field of the generation to the member of the request body that it was made from. */
-export function publicField(field: string, body: CreateMessageBody, headers: MessagesHeaders): string {
-  const [, message, part, rest = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?)?\.?(.*)$/.exec(field) ?? []
-  if (message !== undefined) {
-    const at = originOf(body, Number(message), part === undefined ? part : Number(part))
-    return withMember(at, rest)
+/** What fields of a generation were made from; without turns it has no conversation. */
+interface Origin {
+  readonly body: MessageSettings & Sender
+  readonly headers?: GenerationHeaders
+  readonly offer?: MessageOffer
+  readonly turns?: readonly Turn[]
+}
+
+/** Returns the function that maps a field of the generation to the member of the body that it was made from. */
+export function fieldNames({
+  body,
+  headers = {},
+  offer = offerOf(body),
+  turns = [],
+}: Origin): (field: string) => string {
+  return (field) => {
+    const place = placeInMessages(field)
+    if (place !== undefined) return withMember(pathOf(turns[place.message], place.part), place.rest)
+    const inTools = placeInTools(field, offer)
+    if (inTools !== undefined) {
+      const { offered, isHosted, rest } = inTools
+      if (offered === undefined || isHosted) return offered?.path ?? 'tools'
+      return `${offered.path}${rest.replace(/^\.deferred$/, '.defer_loading')}`
+    }
+    if (/^extensions\[\d+\]\.headers/.test(field)) return 'anthropic-beta'
+    if (field === 'response_format' && body.output_config?.format == null && body.output_format != null) {
+      return 'output_format'
+    }
+    if (field === 'reasoning.effort' && body.thinking?.type === 'disabled') return 'thinking'
+    return memberOf('messages', field, body, headers)
   }
-  const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
-  if (tool !== undefined) {
-    return `tools.${placeOf(body, true, Number(tool))}${ofTool.replace(/^\.deferred$/, '.defer_loading')}`
-  }
-  const [, hosted] = /^hosted_tools\[(\d+)\]/.exec(field) ?? []
-  if (hosted !== undefined) return `tools.${placeOf(body, false, Number(hosted))}`
-  if (/^extensions\[\d+\]\.headers/.test(field)) return 'anthropic-beta'
-  if (field === 'user' && body.user == null) return 'metadata.user_id'
-  if (field === 'session_id' && body.session_id == null && headers['x-session-id']) return 'x-session-id'
-  if (field === 'response_format' && body.output_config?.format == null && body.output_format != null) {
-    return 'output_format'
-  }
-  if (field === 'reasoning.effort' && body.thinking?.type === 'disabled') return 'thinking'
-  return memberName('messages', field)
+}
+
+/** The path of what a part of a turn was made of; `part`: undefined: of all its parts. */
+function pathOf(turn: Turn | undefined, part: number | undefined): string {
+  if (turn === undefined) return 'messages'
+  return typeof turn.content === 'string' || part === undefined ? turn.at : `${turn.at}.${turn.from + part}`
 }
 
 function withMember(at: string, rest: string): string {
-  const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
-  if (inner !== undefined) return withMember(`${at}.content.${inner}`, ofInner)
+  const inner = placeInResult(rest)
+  if (inner?.part !== undefined) return withMember(`${at}.content.${inner.part}`, inner.rest)
   const member = PART_NAMES[rest]
   return member === undefined ? at : `${at}.${member}`
-}
-
-/** The places of the tools of bodies: every name of a tool's field needs them again. */
-const known = new WeakMap<CreateMessageBody, Map<boolean, number[]>>()
-
-/** The caller's tools and Anthropic's are in one list. */
-function placeOf(body: CreateMessageBody, custom: boolean, index: number): number {
-  const places = known.get(body) ?? placesOf(body)
-  known.set(body, places)
-  return places.get(custom)?.[index] ?? index
-}
-
-function placesOf({ tools }: CreateMessageBody): Map<boolean, number[]> {
-  const places = new Map<boolean, number[]>([
-    [true, []],
-    [false, []],
-  ])
-  for (const [place, tool] of (tools ?? []).entries()) places.get(isCustomTool(tool))?.push(place)
-  return places
 }

@@ -1,7 +1,10 @@
+import type { NamedGeneration } from '../generation/public-field.ts'
 import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/request.ts'
 import { type CreateMessageBody, KNOWN_MEMBERS } from './body.ts'
-import { toMessages } from './to-messages.ts'
+import { fieldNames } from './public-field.ts'
+import { toMessages, toTurns } from './to-messages.ts'
 import { ANTHROPIC, toSettings } from './to-settings.ts'
+import { offerOf } from './tools.ts'
 
 /** Headers that the operations of messages look at besides those of every generation. */
 export interface MessagesHeaders extends GenerationHeaders {
@@ -14,19 +17,22 @@ export function toGenerationRequest(
   body: CreateMessageBody,
   requestId: string,
   headers: MessagesHeaders,
-): GenerationInit {
+): NamedGeneration {
   const { user_id: userId, ...pairs } = body.metadata ?? {}
   const metadata = Object.fromEntries(Object.entries(pairs).filter(([, value]) => value !== null))
-  const { extensions = [], ...settings } = toSettings(body)
-  return {
+  const offer = offerOf(body)
+  const turns = toTurns(body)
+  const { extensions = [], ...settings } = toSettings(body, offer)
+  const generation: GenerationInit = {
     ...settings,
     ...toIdentity({ ...body, user: body.user ?? userId, metadata: metadata as Record<string, string> }, headers),
     requestId,
     origin: 'messages',
     modelRequired: true,
-    messages: toMessages(body),
+    messages: toMessages(turns),
     extensions: extensionsOf(extensions, body, headers),
   }
+  return { generation, nameOf: fieldNames({ body, headers, offer, turns }) }
 }
 
 type Extensions = NonNullable<GenerationInit['extensions']>

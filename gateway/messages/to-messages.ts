@@ -13,11 +13,10 @@ interface Conversation {
 }
 
 /**
- * The conversation. Results of tools, which stand in messages of the user, are messages of their own. Rejects with
- * BODY_INVALID where a picture or document cannot be read, or where nothing is said.
+ * The messages that turns become. Rejects with BODY_INVALID where a picture or document cannot be read, or where
+ * nothing is said.
  */
-export function toMessages(body: Conversation): Message[] {
-  const turns = turnsOf(body)
+export function toMessages(turns: readonly Turn[]): Message[] {
   if (!turns.some(({ role }) => role !== Message_Role.SYSTEM)) {
     throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
   }
@@ -29,15 +28,8 @@ export function toMessages(body: Conversation): Message[] {
   })
 }
 
-/** The path of what a part of a message was made of; `part`: undefined: of all its parts. */
-export function originOf(body: Conversation, message: number, part: number | undefined): string {
-  const turn = turnsOf(body)[message]
-  if (turn === undefined) return 'messages'
-  return typeof turn.content === 'string' || part === undefined ? turn.at : `${turn.at}.${turn.from + part}`
-}
-
 /** A range of the blocks of a message that becomes one message of the generation. */
-interface Turn {
+export interface Turn {
   readonly role: Message_Role
   /** Path of the content. */
   readonly at: string
@@ -52,17 +44,11 @@ type Content = NonNullable<InputMessage['content']>
 
 const ROLES = { user: Message_Role.USER, assistant: Message_Role.ASSISTANT, system: Message_Role.SYSTEM } as const
 
-/** The turns of conversations that were made of them: every name of a field needs them again. */
-const known = new WeakMap<Conversation, readonly Turn[]>()
-
-function turnsOf(conversation: Conversation): readonly Turn[] {
-  const turns = known.get(conversation) ?? toTurns(conversation)
-  known.set(conversation, turns)
-  return turns
-}
-
-/** Content without blocks is left out. */
-function toTurns({ system, messages }: Conversation): Turn[] {
+/**
+ * The turns of a conversation. Results of tools, which stand in messages of the user, are turns of their own; content
+ * without blocks is left out.
+ */
+export function toTurns({ system, messages }: Conversation): Turn[] {
   const turns: Turn[] = []
   const add = (role: Message_Role, at: string, content: Content): void => {
     if (typeof content === 'string') {

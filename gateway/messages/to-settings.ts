@@ -5,9 +5,9 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { cleared, structOf, toCacheControl, toSharedSettings } from '../generation/to-shared.ts'
+import { cleared, structOf, toCacheControl, toJsonFormat, toSharedSettings } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
-import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
+import { type CustomTool, isCustomTool, type MessageOffer, offerOf } from './tools.ts'
 
 /** What has a meaning for Anthropic alone. */
 export const ANTHROPIC = 'anthropic-claude-v1'
@@ -16,17 +16,14 @@ type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, Gene
 type Struct = NonNullable<Generation['providerBody']>
 
 /** All settings of a body: neither the conversation nor its sender. */
-export function toSettings(body: MessageSettings): Partial<Generation> {
-  const offered = body.tools ?? []
-  const extension = anthropicMembers(body)
+export function toSettings(body: MessageSettings, offer: MessageOffer = offerOf(body)): Partial<Generation> {
+  const extension = anthropicMembers(body, offer)
   const { service_tier: tier, ...rest } = body
   return {
     ...toSharedSettings({ ...rest, service_tier: tier === 'standard_only' ? 'default' : tier }),
     maxOutputTokens: body.max_tokens ?? undefined,
-    tools: offered.filter(isCustomTool).map(toTool),
-    hostedTools: offered
-      .filter((tool) => !isCustomTool(tool))
-      .map((definition) => ({ format: ANTHROPIC, definition: definition as Struct })),
+    tools: offer.tools.map(({ tool }) => toTool(tool)),
+    hostedTools: offer.hosted.map(({ tool }) => ({ format: ANTHROPIC, definition: tool as Struct })),
     ...toChoice(body),
     sampling: {
       temperature: body.temperature ?? undefined,
@@ -93,12 +90,11 @@ function toFormat({
   output_format: older,
 }: MessageSettings): Generation['responseFormat'] | undefined {
   const format = output?.format ?? older
-  if (format == null) return undefined
-  return { format: { case: 'jsonSchema', value: { name: format.name || 'answer', schema: format.schema as Struct } } }
+  return format == null ? undefined : toJsonFormat({ name: format.name || 'answer', schema: format.schema })
 }
 
 /** What goes to Anthropic alone, in its own form; undefined: nothing. */
-function anthropicMembers(body: MessageSettings): Struct | undefined {
+function anthropicMembers(body: MessageSettings, offer: MessageOffer): Struct | undefined {
   const effort = body.output_config?.effort ?? undefined
   return structOf({
     context_management: body.context_management ?? undefined,
@@ -109,7 +105,7 @@ function anthropicMembers(body: MessageSettings): Struct | undefined {
     // If the client sets `thinking` itself, that is sent instead of the settings for other providers.
     thinking: body.thinking ?? (effort === undefined ? undefined : null),
     output_config: structOf({ effort, task_budget: body.output_config?.task_budget ?? undefined }),
-    tools: moreOfTools(body.tools ?? []),
+    tools: moreOfTools(offer),
   })
 }
 
@@ -118,8 +114,8 @@ const TOOL_MEMBERS = new Set([
 ])
 
 /** What tools say besides, by their names: `[{ name, input_examples: […] }]`. */
-function moreOfTools(tools: readonly OfferedTool[]): object[] | undefined {
-  const more = tools.filter(isCustomTool).flatMap((tool) => {
+function moreOfTools({ tools }: MessageOffer): object[] | undefined {
+  const more = tools.flatMap(({ tool }) => {
     const rest = Object.entries(tool).filter(([name]) => !TOOL_MEMBERS.has(name))
     return rest.length === 0 ? [] : [{ name: tool.name, ...Object.fromEntries(rest) }]
   })

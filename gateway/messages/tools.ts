@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Offer } from '../generation/public-field.ts'
 import { cacheControl } from '../generation/settings.ts'
 import { toolProblem } from '../generation/tool-problem.ts'
 import { countMembers, freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
@@ -76,10 +77,24 @@ export const toolChoice = z
   )
   .meta({ id: 'Messages.ToolChoice' })
 
-export type OfferedTool = z.output<typeof offered>[number]
+export type MessageTool = z.output<typeof offered>[number]
 export type CustomTool = z.output<typeof customTool>
 
 /** Whether a tool is the caller's own. */
-export function isCustomTool(tool: OfferedTool): tool is CustomTool {
+export function isCustomTool(tool: MessageTool): tool is CustomTool {
   return tool.type == null || tool.type === 'custom'
+}
+
+export type MessageOffer = Offer<CustomTool, MessageTool>
+
+/** The tools of a body: the caller's, and Anthropic's. */
+export function offerOf({ tools }: { readonly tools?: readonly MessageTool[] | null | undefined }): MessageOffer {
+  const own: MessageOffer['tools'][number][] = []
+  const hosted: MessageOffer['hosted'][number][] = []
+  for (const [i, tool] of (tools ?? []).entries()) {
+    const path = `tools.${i}`
+    if (isCustomTool(tool)) own.push({ tool, path })
+    else hosted.push({ tool, path })
+  }
+  return { tools: own, hosted }
 }

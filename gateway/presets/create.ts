@@ -3,19 +3,19 @@ import { z } from 'zod'
 import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { type CreateChatBody, presetBody as chatBody } from '../chat/body.ts'
-import { publicField as chatField } from '../chat/public-field.ts'
+import { presetBody as chatBody } from '../chat/body.ts'
+import { fieldNames as chatNames } from '../chat/public-field.ts'
 import { toSettings as toChatSettings, toSystem as toChatSystem } from '../chat/to-settings.ts'
 import { OF_MANAGERS } from '../credentials.ts'
 import { type GenerationInit, toIdentity } from '../generation/request.ts'
 import { cacheSettings } from '../generation/response-cache.ts'
 import { sharedSettings } from '../generation/settings.ts'
-import { type CreateMessageBody, presetBody as messagesBody } from '../messages/body.ts'
-import { publicField as messagesField } from '../messages/public-field.ts'
+import { presetBody as messagesBody } from '../messages/body.ts'
+import { fieldNames as messagesNames } from '../messages/public-field.ts'
 import { toSettings as toMessagesSettings, toSystem as toMessagesSystem } from '../messages/to-settings.ts'
 import { type Operation, operation } from '../operation.ts'
-import { type CreateResponseBody, presetBody as responsesBody } from '../responses/body.ts'
-import { publicField as responsesField } from '../responses/public-field.ts'
+import { presetBody as responsesBody } from '../responses/body.ts'
+import { fieldNames as responsesNames } from '../responses/public-field.ts'
 import { toSettings as toResponsesSettings, toSystem as toResponsesSystem } from '../responses/to-settings.ts'
 import { guarded, jsonProblem } from '../shape.ts'
 import { fromDesignated } from './mappers.ts'
@@ -37,7 +37,7 @@ interface PresetDialect<S extends z.ZodObject> {
   readonly toSettings: (body: z.output<S>) => GenerationInit
   /** Empty: none. */
   readonly toSystem: (body: z.output<S>) => string
-  readonly publicField: (field: string, body: z.output<S>) => string
+  readonly fieldNames: (body: z.output<S>) => (field: string) => string
 }
 
 const DEPTH = 30
@@ -50,7 +50,7 @@ const beside = { ...identity, ...cacheSettings }
 
 /** Makes the operation that creates presets from bodies of a dialect. */
 function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
-  const { path, id, body, system, toSettings, toSystem, publicField } = dialect
+  const { path, id, body, system, toSettings, toSystem, fieldNames } = dialect
   const looked = new Set([...Object.keys(body.shape), ...Object.keys(beside)])
   const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
   const configOf = (given: object): Config => pick(given, kept) as Config
@@ -87,7 +87,7 @@ function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Ope
     publicField(field, { body: given }) {
       if (field === 'system_prompt') return system
       // The body itself is kept.
-      return field === 'config' ? '' : publicField(field, given as z.output<S>)
+      return field === 'config' ? '' : fieldNames(given as z.output<S>)(field)
     },
   })
 }
@@ -104,7 +104,7 @@ export const createPresetFromResponse = createPresetFrom({
   system: 'instructions',
   toSettings: toResponsesSettings,
   toSystem: toResponsesSystem,
-  publicField: (field, body) => responsesField(field, { ...body, input: '' } as CreateResponseBody, {}),
+  fieldNames: (body) => responsesNames({ body }),
 })
 
 export const createPresetFromChat = createPresetFrom({
@@ -114,7 +114,7 @@ export const createPresetFromChat = createPresetFrom({
   system: 'messages',
   toSettings: toChatSettings,
   toSystem: toChatSystem,
-  publicField: (field, body) => chatField(field, { ...body, messages: null } as CreateChatBody, {}),
+  fieldNames: (body) => chatNames({ body }),
 })
 
 export const createPresetFromMessages = createPresetFrom({
@@ -124,5 +124,5 @@ export const createPresetFromMessages = createPresetFrom({
   system: 'system',
   toSettings: toMessagesSettings,
   toSystem: toMessagesSystem,
-  publicField: (field, body) => messagesField(field, { ...body, messages: [] } as CreateMessageBody, {}),
+  fieldNames: (body) => messagesNames({ body }),
 })

@@ -9,7 +9,7 @@ import {
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import type { Echo } from './response.ts'
-import { offerOf } from './to-tools.ts'
+import type { ResponseOffer } from './to-tools.ts'
 
 type Tool = NonNullable<CreateResponseBody['tools']>[number]
 
@@ -61,9 +61,13 @@ function echoTool(tool: Tool): Echo['tools'][number] {
 }
 
 /** The same for a request that a preset completed. */
-export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
+export function presetEcho(
+  body: CreateResponseBody,
+  { settings, systemPrompt }: AppliedPreset,
+  offer: ResponseOffer,
+): Echo {
   if (settings === undefined) return requestEcho(body)
-  const tools = withAdded(body.tools ?? [], addedTo(body, settings))
+  const tools = withAdded(body.tools ?? [], addedTo(offer, settings))
   const completed = Object.entries(fromSettings(settings)).filter(([, value]) => value !== undefined)
   return requestEcho({
     ...body,
@@ -102,8 +106,7 @@ function fromSettings(settings: GenerationRequest) {
 type Added = Pick<GenerationRequest, 'tools' | 'hostedTools'>
 
 /** The tools of a completed request that the body itself does not offer. */
-function addedTo(body: CreateResponseBody, { tools, hostedTools }: Added): Added {
-  const own = offerOf(body)
+function addedTo(own: ResponseOffer, { tools, hostedTools }: Added): Added {
   const names = new Set(own.tools.map(({ tool, namespace }) => keyOf(tool.name, namespace?.name)))
   const definitions = new Set(own.hosted.map(({ tool }) => JSON.stringify(tool)))
   return {

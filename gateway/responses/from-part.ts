@@ -1,4 +1,6 @@
 import type { LogProbability, Part, Source } from '#gen/portico/inference/v1/inference_pb.js'
+import { fromSource } from '../generation/sources.ts'
+import { toBase64 } from '../records/tool-content.ts'
 import { isHostedItem, NATIVE } from './hosted.ts'
 import type { Annotation, ItemStatus, Logprobs, MessageItem, OutputItem, ReasoningItem } from './output.ts'
 import { fromOtherItem, fromProof } from './thought.ts'
@@ -54,7 +56,7 @@ export function textContent(
   sources: readonly Source[] = [],
   tokens: readonly LogProbability[] = [],
 ): Extract<MessageItem['content'][number], { type: 'output_text' }> {
-  const annotations = sources.flatMap((source) => fromSource(source, text))
+  const annotations = sources.flatMap((source) => annotationsOf(source, text))
   return { type: 'output_text', text, annotations, logprobs: tokens.map(fromToken) }
 }
 
@@ -67,14 +69,11 @@ function alternative({ token, logProbability, tokenBytes }: LogProbability) {
   return { token, logprob: logProbability, bytes: [...(tokenBytes ?? [])] }
 }
 
-/** URLs and files are cited. If a provider does not name the passage, the source is cited for the whole text. */
-function fromSource(
-  { url, title = '', start = 0, end, citedText, fileId, fileName }: Source,
-  text: string,
-): Annotation[] {
-  if (!url) return fileId ? [{ type: 'file_citation', file_id: fileId, filename: fileName ?? '', index: start }] : []
-  const range = { start_index: start, end_index: end ?? text.length }
-  return [{ type: 'url_citation', url, title, ...range, content: citedText || undefined }]
+/** URLs and files are cited. */
+function annotationsOf(source: Source, text: string): Annotation[] {
+  if (source.url) return [{ type: 'url_citation', ...fromSource(source, { from: 0, to: text.length }) }]
+  const { fileId, fileName: filename = '', start: index = 0 } = source
+  return fileId ? [{ type: 'file_citation', file_id: fileId, filename, index }] : []
 }
 
 /** Words of refusal, as a part of a message. */
@@ -132,8 +131,7 @@ function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemS
 function sourceOf({ source }: PartOf<'image'>): string | null {
   if (source.case === 'url') return source.value
   if (source.case === undefined) return null
-  const { buffer, byteOffset, byteLength } = source.value
-  return Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+  return toBase64(source.value)
 }
 
 /** Id of an item: the response's, with a prefix of its kind, and its place. */

@@ -44,7 +44,7 @@ const PARTS: readonly Init[] = [
 /** The part that an item comes back as. */
 function back(item: OutputItem): unknown {
   const { input } = createResponseBody.parse({ model: 'm', input: [JSON.parse(JSON.stringify(item))] })
-  return plain(create(MessageSchema, toMessages({ input })[0]).parts[0])
+  return plain(create(MessageSchema, toMessages({ input }).messages[0]).parts[0])
 }
 
 test('whatever is emitted is accepted back unchanged', () => {

@@ -10,7 +10,6 @@ import { presetEcho, requestEcho } from './echo.ts'
 import { responseEvent } from './events.ts'
 import { CUT_OFF, responseFailure, STOPPING } from './failure.ts'
 import { failedResponse, fromGeneration } from './from-generation.ts'
-import { publicField } from './public-field.ts'
 import { responseObject } from './response.ts'
 import { ResponsesFold } from './stream/fold.ts'
 import { ResponsesFrames } from './stream/frames.ts'
@@ -36,9 +35,10 @@ export const createResponse = operation({
     if ((call.terms?.historyIds ?? historyIds) && dialect !== 'openai') requireHistoryIds(body.input)
     const { text, requestId } = generationOf(call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
-    const generation = toGenerationRequest(body, requestId, headers)
+    const { generation, nameOf, offer } = toGenerationRequest(body, requestId, headers)
+    call.publicField = nameOf
     const describe = describeTo(call, headers, generation)
-    const echoes = { echo: requestEcho(body), echoWith: (preset: AppliedPreset) => presetEcho(body, preset) }
+    const echoes = { echo: requestEcho(body), echoWith: (preset: AppliedPreset) => presetEcho(body, preset, offer) }
     const seed = { id: `resp_${text}`, createdAt: seconds(), model: generation.model ?? '', ...echoes, describe }
     const request = { headers, generation, streamed: body.stream === true }
     return answerGeneration(clients, call, request, {
@@ -53,5 +53,4 @@ export const createResponse = operation({
       },
     })
   },
-  publicField: (field, { body, headers }) => publicField(field, body, headers),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { urlCitation as citation } from '../generation/sources.ts'
 import { hostedItem } from './hosted.ts'
 
 const status = z.enum(['in_progress', 'completed', 'incomplete'])
@@ -9,16 +10,7 @@ export const logprobs = z
   .array(alternative.extend({ top_logprobs: z.array(alternative) }))
   .meta({ id: 'Response.LogProbabilities' })
 
-/** A source that the model named; positions are those of the text that rests on it, in UTF-16 code units. */
-const urlCitation = z.strictObject({
-  type: z.literal('url_citation'),
-  url: z.string(),
-  title: z.string(),
-  start_index: z.int(),
-  end_index: z.int(),
-  /** The passage of the source. */
-  content: z.string().optional(),
-})
+const urlCitation = z.strictObject({ type: z.literal('url_citation'), ...citation })
 
 /** A file that the model named; `index`: where in the text. */
 const fileCitation = z.strictObject({

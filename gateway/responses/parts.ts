@@ -10,6 +10,7 @@ import {
 import { textOr } from '../generation/content.ts'
 import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
 import { promptCacheBreakpoint } from '../generation/settings.ts'
+import { citationInput, toSource } from '../generation/sources.ts'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
 const inputText = z.object({
@@ -50,11 +51,8 @@ const inputVideo = z.object({ type: z.literal('input_video'), video_url: z.strin
 const annotation = z.object({
   type: z.string(),
   url: z.string().nullish(),
-  title: z.string().nullish(),
-  start_index: z.int32().nullish(),
+  ...citationInput,
   index: z.int32().nullish(),
-  end_index: z.int32().nullish(),
-  content: z.string().nullish(),
   file_id: z.string().nullish(),
   filename: z.string().nullish(),
 })
@@ -98,7 +96,7 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Made
     case 'input_text':
       return part.prompt_cache_breakpoint == null ? text(part.text) : { ...text(part.text), cacheControl: { ttl } }
     case 'output_text': {
-      const sources = (part.annotations ?? []).flatMap(toSource)
+      const sources = (part.annotations ?? []).flatMap(sourceOf)
       return sources.length === 0 ? text(part.text) : { part: { case: 'text', value: { text: part.text, sources } } }
     }
     case 'refusal':
@@ -132,10 +130,9 @@ export function text(value: string): MadePart {
   return { part: { case: 'text', value: { text: value } } }
 }
 
-function toSource(said: z.output<typeof annotation>): MessageInitShape<typeof SourceSchema>[] {
-  const { url, title, content, file_id: fileId, filename } = said
+function sourceOf(cited: z.output<typeof annotation>): MessageInitShape<typeof SourceSchema>[] {
+  const { url, file_id: fileId, filename } = cited
   if (!url && !fileId) return []
-  const range = { start: said.start_index ?? said.index ?? undefined, end: said.end_index ?? undefined }
-  const cited = { url: url ?? undefined, title: title ?? undefined, citedText: content ?? undefined }
-  return [{ ...cited, ...range, fileId: fileId ?? undefined, fileName: filename ?? undefined }]
+  const file = { fileId: fileId ?? undefined, fileName: filename ?? undefined }
+  return [{ ...toSource({ ...cited, start_index: cited.start_index ?? cited.index }), url: url ?? undefined, ...file }]
 }

@@ -1,11 +1,10 @@
-import type { z } from 'zod'
-import { memberName } from '../generation/public-field.ts'
-import type { CreateResponseBody } from './body.ts'
-import type { responsesHeaders } from './dialect.ts'
+import { memberOf, placeInMessages, placeInResult, placeInTools } from '../generation/public-field.ts'
+import type { GenerationHeaders, Sender } from '../generation/request.ts'
 import { isMessage } from './input.ts'
 import type { ContentPart } from './parts.ts'
-import { originOf } from './to-messages.ts'
-import { offerOf } from './to-tools.ts'
+import type { Origins } from './to-messages.ts'
+import type { ResponseSettings } from './to-settings.ts'
+import { offerOf, type ResponseOffer } from './to-tools.ts'
 
 /** Fields of a part that have another name in the body. */
 const PART_NAMES: Readonly<Record<string, string>> = {
@@ -18,46 +17,58 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'image.detail': 'detail',
 }
 
-/** Maps a field of the generation to the member of the request body that it was made from. */
-export function publicField(
-  field: string,
-  body: CreateResponseBody,
-  headers: z.output<typeof responsesHeaders>,
-): string {
-  const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?$/.exec(field) ?? []
-  if (message !== undefined) {
-    const at = fieldOfInput(body, Number(message), part === undefined ? part : Number(part), ofPart)
-    return field === `messages[${message}]` ? at.replace(/^(input\.\d+).*/, '$1') : at
+/** What fields of a generation were made from; without origins it has no conversation. */
+interface Origin {
+  readonly body: ResponseSettings & Sender
+  readonly headers?: GenerationHeaders
+  readonly offer?: ResponseOffer
+  readonly origins?: Origins
+}
+
+/** Returns the function that maps a field of the generation to the member of the body that it was made from. */
+export function fieldNames({
+  body,
+  headers = {},
+  offer = offerOf(body),
+  origins = [],
+}: Origin): (field: string) => string {
+  return (field) => {
+    const place = placeInMessages(field)
+    if (place !== undefined) {
+      const { message, part, rest } = place
+      const at = fieldOfInput(body, origins[message]?.[part ?? 0], part, rest)
+      return field === `messages[${message}]` ? at.replace(/^(input\.\d+).*/, '$1') : at
+    }
+    const inTools = placeInTools(field, offer)
+    if (inTools !== undefined) {
+      const { offered, rest } = inTools
+      const path = offered?.path ?? 'tools'
+      if (rest === '.custom') return path
+      if (rest === '.deferred') return `${path}.defer_loading`
+      return rest.startsWith('.namespace') ? path.replace(/\.tools\.\d+$/, rest.slice(10)) : `${path}${rest}`
+    }
+    if (field === 'sampling.top_log_probabilities' && !body.top_logprobs && body.include != null) return 'include'
+    return memberOf('responses', field, body, headers)
   }
-  const [, list, tool, ofTool = ''] = /^(tools|hosted_tools)\[(\d+)\](.*)$/.exec(field) ?? []
-  if (tool !== undefined) {
-    const { tools, hosted } = offerOf(body)
-    const path = (list === 'tools' ? tools : hosted)[Number(tool)]?.path ?? 'tools'
-    if (ofTool === '.custom') return path
-    if (ofTool === '.deferred') return `${path}.defer_loading`
-    return ofTool.startsWith('.namespace') ? path.replace(/\.tools\.\d+$/, ofTool.slice(10)) : `${path}${ofTool}`
-  }
-  if (field === 'user' && body.user == null) return 'safety_identifier'
-  if (field === 'session_id' && body.session_id == null) {
-    return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
-  }
-  if (field === 'sampling.top_log_probabilities' && !body.top_logprobs && body.include != null) return 'include'
-  return memberName('responses', field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */
-function fieldOfInput(body: CreateResponseBody, message: number, part: number | undefined, rest: string): string {
-  const origin = originOf(body, message, part ?? 0)
-  if (origin === undefined || typeof body.input === 'string') return 'input'
-  const item = body.input[origin.item]
+function fieldOfInput(
+  { input }: ResponseSettings,
+  origin: Origins[number][number] | undefined,
+  part: number | undefined,
+  rest: string,
+): string {
+  if (origin === undefined || typeof input === 'string') return 'input'
+  const item = input?.[origin.item]
   const at = `input.${origin.item}`
   if (item === undefined) return at
   if (isMessage(item) && rest.endsWith('.phase')) return `${at}.phase`
   if (isMessage(item))
     return fieldOfContent(`${at}.content`, item.content, part === undefined ? part : origin.part, rest)
   if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return at
-  const [, inner, ofInner = ''] = /^tool_result\.content(?:\[(\d+)\])?\.?(.*)$/.exec(rest) ?? []
-  return fieldOfContent(`${at}.output`, item.output, inner === undefined ? inner : Number(inner), ofInner)
+  const inner = placeInResult(rest)
+  return fieldOfContent(`${at}.output`, item.output, inner?.part, inner?.rest ?? '')
 }
 
 function fieldOfContent(

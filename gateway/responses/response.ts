@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { costMembers } from '../generation/cost.ts'
 import { efforts, summaries, verbosity } from '../generation/settings.ts'
 import { routerMetadata } from '../records/router-metadata.ts'
 import { freeObject } from '../shape.ts'
@@ -16,16 +17,8 @@ export const usage = z
     output_tokens: count,
     output_tokens_details: z.strictObject({ reasoning_tokens: count }),
     total_tokens: count,
-    /** Left out where no price is known. */
-    cost: z.number().optional(),
     is_byok: z.literal(false),
-    cost_details: z
-      .strictObject({
-        upstream_inference_cost: z.null(),
-        upstream_inference_input_cost: z.number(),
-        upstream_inference_output_cost: z.number(),
-      })
-      .optional(),
+    ...costMembers,
   })
   .meta({ id: 'Response.Usage' })
 

@@ -13,7 +13,7 @@ import { toGenerationRequest } from './to-generation-request.ts'
 
 function generation(body: object, session = ''): GenerationRequest {
   const parsed = createResponseBody.parse({ model: 'a/b', input: 'Hello', ...body })
-  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', { 'x-session-id': session }))
+  return create(GenerationRequestSchema, toGenerationRequest(parsed, 'gen-1', { 'x-session-id': session }).generation)
 }
 
 /** Role and parts of each message. */
@@ -205,7 +205,7 @@ test('what only OpenAI understands goes to no other kind of provider', () => {
 test('the caller’s name is cut to what is kept of it', () => {
   const body = createResponseBody.parse({ model: 'a/b', input: 'Hello' })
   const headers = { 'http-referer': 'https://app', 'x-title': 'x'.repeat(300), 'user-agent': '' }
-  const { attribution } = create(GenerationRequestSchema, toGenerationRequest(body, 'gen-1', headers))
+  const { attribution } = create(GenerationRequestSchema, toGenerationRequest(body, 'gen-1', headers).generation)
   assert.deepEqual(plain(attribution), { referer: 'https://app', title: 'x'.repeat(256) })
 })
 

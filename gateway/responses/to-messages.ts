@@ -33,9 +33,10 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
  * results of its calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is
  * said.
  */
-export function toMessages(
-  body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options'>,
-): Message[] {
+export function toMessages(body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options'>): {
+  readonly messages: Message[]
+  readonly origins: Origins
+} {
   const { instructions, input } = body
   const turns = new Turns()
   const ttl = body.prompt_cache_options?.ttl ?? undefined
@@ -48,8 +49,7 @@ export function toMessages(
     }
   }
   if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
-  origins.set(body, turns.origins)
-  return turns.messages
+  return turns
 }
 
 /** An item of an input, and a part of the item. */
@@ -58,20 +58,11 @@ interface Origin {
   readonly part: number
 }
 
-/** By conversation, message and part: what it was made of. */
-const origins = new WeakMap<Pick<CreateResponseBody, 'input'>, readonly (readonly Origin[])[]>()
-
-/**
- * What a part of a message was made of. Undefined: the instructions, or an input that is a text; or {@link toMessages}
- * has not made it.
- */
-export function originOf(body: Pick<CreateResponseBody, 'input'>, message: number, part: number): Origin | undefined {
-  return origins.get(body)?.[message]?.[part]
-}
+/** By message and part: what it was made of. The instructions, and an input that is a text, have none. */
+export type Origins = readonly (readonly Origin[])[]
 
 class Turns {
   readonly messages: Message[] = []
-  /** By message and part. */
   readonly origins: Origin[][] = []
   /** The item that is added; undefined: none, so what is added comes from elsewhere. */
   item: number | undefined

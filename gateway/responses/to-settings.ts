@@ -8,6 +8,7 @@ import {
   picturesNotApplied,
   structOf,
   toExclusion,
+  toJsonFormat,
   toReasoning,
   toSharedSettings,
 } from '../generation/to-shared.ts'
@@ -23,8 +24,7 @@ export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream'> & {
 }
 
 /** All settings of a body: neither the conversation nor its sender. */
-export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
-  const offer = offerOf(body)
+export function toSettings(body: ResponseSettings, offer = offerOf(body)): Partial<GenerationInit> {
   const own = ownMembers(body)
   // What only OpenAI supports is sent as a member of its own.
   const { reasoning, ...others } = body
@@ -95,7 +95,5 @@ function toFormat(
   // Set explicitly, so that it takes precedence over a preset.
   if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
-  const { name, schema, strict, description } = format
-  const value = { name, schema: schema as Struct, description: description || undefined, strict: strict ?? undefined }
-  return { format: { case: 'jsonSchema', value } }
+  return toJsonFormat(format)
 }

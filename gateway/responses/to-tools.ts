@@ -7,7 +7,9 @@ import {
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Offer, OfferedTool } from '../generation/public-field.ts'
 import type { GenerationInit } from '../generation/request.ts'
+import { toCustomTool } from '../generation/to-shared.ts'
 import { NATIVE } from './hosted.ts'
 import type { input } from './input.ts'
 import type { toolChoice, tools } from './tools.ts'
@@ -19,17 +21,9 @@ type Inner = Extract<Given, { type: 'namespace' }>['tools'][number]
 type Hosted = Exclude<Given, { type: 'function' | 'custom' | 'namespace' }>
 type Namespace = Extract<Given, { type: 'namespace' }>
 
-/** A tool of the caller that is offered, and where it stands in the body. */
-interface OfferedTool {
-  readonly tool: Inner
-  readonly namespace: Namespace | undefined
-  readonly path: string
-}
-
-/** The tools that a body offers: the caller's, and those that a provider runs. */
-interface Offer {
-  readonly tools: readonly OfferedTool[]
-  readonly hosted: readonly { readonly tool: Hosted; readonly path: string }[]
+/** What a body offers. A tool of the caller may be in a namespace. */
+export interface ResponseOffer extends Offer<Inner, Hosted> {
+  readonly tools: readonly (OfferedTool<Inner> & { readonly namespace: Namespace | undefined })[]
 }
 
 /** The members of a body with the tools and the choice among them. */
@@ -40,17 +34,8 @@ interface Offering {
   readonly input?: z.output<typeof input> | undefined
 }
 
-/** The offers of bodies: every name of a tool's field needs them again. */
-const known = new WeakMap<Offering, Offer>()
-
 /** The tools of a body, those of its `additional_tools` among them, as far as its choice allows them. */
-export function offerOf(body: Offering): Offer {
-  const offer = known.get(body) ?? toOffer(body)
-  known.set(body, offer)
-  return offer
-}
-
-function toOffer(body: Offering): Offer {
+export function offerOf(body: Offering): ResponseOffer {
   const { tool_choice: choice } = body
   const all = everyTool(body)
   if (typeof choice !== 'object' || choice?.type !== 'allowed_tools') return all
@@ -72,18 +57,20 @@ function nameOf(named: Exclude<Choice, { type: 'allowed_tools' }> | Inner | Host
 /** A choice of MCP without a label. */
 const ANY_SERVER = nameOf({ type: 'mcp' })
 
-function everyTool({ tools, input }: Offering): Offer {
-  const offer = { tools: [] as OfferedTool[], hosted: [] as Offer['hosted'][number][] }
+function everyTool({ tools, input }: Offering): ResponseOffer {
+  const own: ResponseOffer['tools'][number][] = []
+  const hosted: ResponseOffer['hosted'][number][] = []
+  const offer = { tools: own, hosted }
   const add = (list: readonly Given[], at: string): void => {
     for (const [i, tool] of list.entries()) {
       const path = `${at}.${i}`
-      if (tool.type === 'function' || tool.type === 'custom') offer.tools.push({ tool, namespace: undefined, path })
+      if (tool.type === 'function' || tool.type === 'custom') own.push({ tool, namespace: undefined, path })
       else if (tool.type === 'namespace') {
         const { tools: inside } = tool
         for (const [j, inner] of inside.entries()) {
-          offer.tools.push({ tool: inner, namespace: tool, path: `${path}.tools.${j}` })
+          own.push({ tool: inner, namespace: tool, path: `${path}.tools.${j}` })
         }
-      } else offer.hosted.push({ tool, path })
+      } else hosted.push({ tool, path })
     }
   }
   add(tools ?? [], 'tools')
@@ -95,24 +82,20 @@ function everyTool({ tools, input }: Offering): Offer {
 }
 
 /** Tools of the caller. */
-export function toTools({ tools }: Offer): MessageInitShape<typeof ToolSchema>[] {
+export function toTools({ tools }: ResponseOffer): MessageInitShape<typeof ToolSchema>[] {
   return tools.map(({ tool, namespace }) => ({
     name: tool.name,
     description: tool.description || undefined,
     ...(tool.type === 'function'
       ? { parameters: (tool.parameters ?? undefined) as Struct | undefined, strict: tool.strict ?? undefined }
-      : { custom: toCustom(tool) }),
+      : { custom: toCustomTool(tool.format?.type === 'grammar' ? tool.format : undefined) }),
     namespace: namespace && { name: namespace.name, description: namespace.description || undefined },
     deferred: tool.defer_loading === true,
   }))
 }
 
-function toCustom({ format }: Extract<Inner, { type: 'custom' }>) {
-  return format?.type === 'grammar' ? { syntax: format.syntax, grammar: format.definition } : {}
-}
-
 /** Tools that a provider runs. */
-export function toHostedTools({ hosted }: Offer): MessageInitShape<typeof HostedToolSchema>[] {
+export function toHostedTools({ hosted }: ResponseOffer): MessageInitShape<typeof HostedToolSchema>[] {
   return hosted.map(({ tool }) => ({ format: NATIVE, definition: tool as Struct }))
 }
 

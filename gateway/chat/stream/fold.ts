@@ -189,9 +189,9 @@ export class ChatFold {
 
   #finish(finished: GenerationFinished): void {
     this.#over = true
-    const texts = new Map<number, { start: number; end: number }>()
+    const texts = new Map<number, { from: number; to: number }>()
     for (const [i, { kind, start, length }] of this.#parts.entries()) {
-      if (kind === Kind.TEXT) texts.set(i, { start, end: start + length })
+      if (kind === Kind.TEXT) texts.set(i, { from: start, to: start + length })
     }
     const annotations = fromSources(this.#sources, texts)
     if (annotations.length > 0) this.#frames.delta({ annotations })
