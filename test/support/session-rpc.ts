@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import type { CallOptions, Client } from '@connectrpc/connect'
 import { pino } from 'pino'
+import { AgentSchema, type EditedPrompt, SkillSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasons } from '#services/catalog/reasons.ts'
@@ -11,7 +12,7 @@ import { openFileBlobStore } from '#services/session/adapters/files/blob-store.t
 import { peerError } from '#services/session/adapters/rpc/peer-errors.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
-import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
 import { createRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/events/event-hub.ts'
 import { Remover } from '#services/session/run/lifetime/remover.ts'
@@ -55,7 +56,7 @@ export interface SessionRpc extends AsyncDisposable {
 
 interface FakePlugins {
   /** Undefined: none changes prompts. */
-  edit: ((prompt: EditablePrompt) => EditablePrompt) | undefined
+  edit: ((prompt: EditedPrompt) => EditedPrompt) | undefined
   /** Resolves before the answer whether any plugins change prompts. */
   lookup?: (() => Promise<void>) | undefined
   lookups: number
@@ -132,7 +133,8 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
       if (id === 'nobody') throw ofCatalog(new Rejection('SKILL_NOT_FOUND', { skill_id: id }))
       read.push(`${directory} ${id}`)
       const [, size] = /^size:(\d+)$/.exec(id) ?? []
-      return { id, name: `Name of ${id}`, text: size === undefined ? `Text of ${id}` : '\0'.repeat(Number(size)) }
+      const text = size === undefined ? `Text of ${id}` : '\0'.repeat(Number(size))
+      return create(SkillSchema, { skillId: id, name: `Name of ${id}`, text })
     },
     async readAttachment(_, directory, uri) {
       read.push(`${directory} ${uri}`)
@@ -145,13 +147,9 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
         name: uri.startsWith('data:') ? undefined : 'file.txt',
       }
     },
-    async getAgent(_, directory, agentId = 'build') {
+    async getAgent(_, _directory, agentId = 'build') {
       if (agentId === 'nobody') throw ofCatalog(new Rejection('AGENT_NOT_FOUND', { agent_id: agentId }))
-      const unset = { system: undefined, instructions: [], model: undefined, steps: undefined }
-      return {
-        agent: { id: agentId, ...unset, permissions: [], requestHeaders: {}, requestBody: {}, requestTimeouts: {} },
-        location: { directory },
-      }
+      return { agent: create(AgentSchema, { agentId }), generation: '', instructions: [] }
     },
     listSubagents: async () => [],
     async listHooks() {

@@ -1,11 +1,5 @@
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
-
-export interface Attachment {
-  readonly data: Uint8Array
-  readonly mime: string
-  /** Undefined for `data:`. */
-  readonly name: string | undefined
-}
+import type { ReadAttachmentResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 
 /** Reads attachments of prompts. */
 export interface Attachments {
@@ -14,5 +8,5 @@ export interface Attachments {
    * problem) for another scheme, non-canonical encoding, an unreadable file, one outside of the location, or more than
    * 20 MiB.
    */
-  read(location: Location, uri: string): Promise<Attachment>
+  read(location: Location, uri: string): Promise<ReadAttachmentResponse>
 }

@@ -1,19 +1,11 @@
+import type { PackagePlugin } from '#gen/portico/catalog/v1/catalog_pb.js'
+
 /** An installed package of npm's registry, with its dependencies. */
 export interface InstalledPackage {
   readonly name: string
   readonly version: string
   /** Absolute path of a module whose default export is the package's own. It is different for each installation. */
   readonly entry: string
-}
-
-/** What is known about the package of a specifier, without checking. */
-export interface PackageState {
-  /** Installed version; undefined: none, or nobody has loaded it since this process began. */
-  readonly version: string | undefined
-  /** The last check found a newer matching version, and no update has followed. */
-  readonly outdated: boolean
-  /** An update is in progress. */
-  readonly updating: boolean
 }
 
 /**
@@ -31,7 +23,8 @@ export interface PluginPackages extends AsyncDisposable {
    */
   load(target: string, signal: AbortSignal): Promise<InstalledPackage>
 
-  state(target: string): PackageState
+  /** What is known about the package of a specifier, without checking; no version until somebody has loaded it. */
+  state(target: string): PackagePlugin
 
   /**
    * Checks with the registry, bypassing all caches, whether there are newer versions that match the specifiers, and

@@ -1,7 +1,7 @@
-import type { Plugin, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { EditedPrompt, Plugin, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument } from '../domain/agent.ts'
 import type { PackageTarget } from '../domain/plugins/package-targets.ts'
-import type { HookedCall, HookedPrompt, KnownNames } from '../domain/plugins/plugin.ts'
+import type { HookedCall, KnownNames } from '../domain/plugins/plugin.ts'
 import type { HookName, PluginEvent } from '../domain/plugins/registration.ts'
 import type { ToolOutcome } from '../domain/tool-outcome.ts'
 import type { Source } from './source.ts'
@@ -25,10 +25,10 @@ export interface Plugins {
   readonly skills: readonly Skill[]
   /** The changed prompt, and the ids of the plugins that changed it; they may name what is `known`. */
   prompt(
-    prompt: HookedPrompt,
+    prompt: EditedPrompt,
     about: { readonly sessionId: string; readonly known: KnownNames },
     signal: AbortSignal,
-  ): Promise<{ readonly prompt: HookedPrompt; readonly changedBy: readonly string[] }>
+  ): Promise<{ readonly prompt: EditedPrompt; readonly changedBy: string[] }>
   /** The changed input of a call. Rejects with TOOL_REFUSED (metadata problem) if a plugin refuses the call. */
   beforeTool(call: HookedCall, signal: AbortSignal): Promise<HookedCall['input']>
   /** The outcome of a call, perhaps with a changed text. */

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { EditedPromptSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseRequired } from '#shared/rpc/parse.ts'
@@ -68,32 +70,12 @@ export function pluginHandlers({ locations, opened, packages }: CatalogDependenc
       const open = opened.open(location)
       using _ = open.use()
       const { plugins, agents, skills } = await open.generation()
-      const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
-      const prompt = {
-        text,
-        agents: names?.agents ?? [],
-        skills: names?.skills ?? [],
-        metadata: metadata ?? {},
-        files: files.map(({ uri, name, description }) => ({ uri, name, description })),
-        delivery: queued ? ('queue' as const) : ('steer' as const),
-      }
       const known = {
         agents: new Set(agents.agents.map(({ agentId }) => agentId)),
         skills: new Set(skills.map(({ skillId }) => skillId)),
       }
-      const { prompt: edited, changedBy } = await plugins.prompt(prompt, { sessionId, known }, context.signal)
-      // Plugins get an object even if there is none.
-      const isNone = metadata === undefined && Object.keys(edited.metadata).length === 0
-      return {
-        prompt: {
-          text: edited.text,
-          files: [...edited.files],
-          names: { agents: [...edited.agents], skills: [...edited.skills] },
-          queued: edited.delivery === 'queue',
-          metadata: isNone ? undefined : edited.metadata,
-        },
-        changedBy: [...changedBy],
-      }
+      const prompt = request.prompt ?? create(EditedPromptSchema)
+      return await plugins.prompt(prompt, { sessionId, known }, context.signal)
     },
   } satisfies Handlers
 }

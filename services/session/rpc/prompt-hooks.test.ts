@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { EditedPromptSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
@@ -28,12 +30,12 @@ test('plugins change text, files, metadata and delivery before anything is read,
   const { service, prompt } = await begin()
   await using _ = service
   let edits = 0
-  service.plugins.edit = ({ text, files, agents, skills, metadata, delivery }) => {
-    assert.deepEqual([skills, metadata, delivery], [[], { a: 1 }, Delivery.STEER])
-    const file = { uri: 'file:///project/added', name: 'added', description: undefined }
+  service.plugins.edit = ({ text, files, agents, skills, metadata, queued }) => {
+    assert.deepEqual([skills, metadata, queued], [[], { a: 1 }, false])
+    const file = { uri: 'file:///project/added', name: 'added' }
     const names = { agents: ['build', ...agents], skills }
     const words = { text: `${text}!`, files: [...files.slice(1), file], ...names }
-    return { ...words, metadata: { edits: ++edits }, delivery: Delivery.QUEUE }
+    return create(EditedPromptSchema, { ...words, metadata: { edits: ++edits }, queued: true })
   }
   const mention = { start: 0, end: 1, text: 'H' }
   const files = [{ uri: 'http://not-read' }, { uri: 'data:,kept', name: 'kept', mention }]

@@ -1,7 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { type EditedPrompt, EditedPromptSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   AgentAttachmentSchema,
+  Delivery,
   FileInputSchema,
   type Prompt,
   PromptSchema,
@@ -19,7 +21,6 @@ import { admit } from '../domain/inbox/inputs.ts'
 import { type AdmissionReads, blobsOfItem } from '../domain/inbox.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import type { Revision } from '../domain/revision.ts'
-import type { EditablePrompt } from '../ports/catalog.ts'
 import { nothing, type SessionReads } from '../ports/session-store.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
 import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admission.ts'
@@ -123,23 +124,23 @@ function checkPrompt(request: PromptSessionRequest): void {
 }
 
 /** What plugins are shown of a prompt. */
-function editable({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): EditablePrompt {
-  return {
+function editable({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): EditedPrompt {
+  return create(EditedPromptSchema, {
     text,
     metadata,
-    delivery: parseDelivery(delivery),
+    queued: parseDelivery(delivery) === Delivery.QUEUE,
     files: files.map(({ uri, name, description }) => ({ uri, name, description })),
     agents: agents.map(({ name }) => name),
     skills: skills.map(({ skillId }) => skillId),
-  }
+  })
 }
 
 /**
  * The prompt as the plugins want it. Mentions of files, agents and skills are kept; of several with the same name, each
  * keeps its own.
  */
-function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): PromptSessionRequest {
-  const { text, metadata, delivery } = wanted
+function withEdits(request: PromptSessionRequest, wanted: EditedPrompt): PromptSessionRequest {
+  const { text, metadata, queued } = wanted
   const files = [...request.files]
   const agents = [...request.agents]
   const skills = [...request.skills]
@@ -147,10 +148,10 @@ function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): Promp
     ...request,
     text,
     metadata,
-    delivery,
-    files: wanted.files.map((file) => {
-      const mention = take(files, ({ uri }) => uri === file.uri)?.mention
-      return create(FileInputSchema, { ...file, mention })
+    delivery: queued ? Delivery.QUEUE : Delivery.STEER,
+    files: wanted.files.map(({ uri, name, description }) => {
+      const mention = take(files, (file) => file.uri === uri)?.mention
+      return create(FileInputSchema, { uri, name, description, mention })
     }),
     agents: wanted.agents.map(
       (name) => take(agents, (agent) => agent.name === name) ?? create(AgentAttachmentSchema, { name }),

@@ -5,7 +5,6 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
-import type { Agent } from '../domain/agent.ts'
 import { shownOf } from '../domain/compaction/shown.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
 import { generationRequest, textContent, turn } from '../domain/generation/generation.ts'
@@ -91,13 +90,13 @@ function stepRequest(
 ): GenerationRequest {
   const { agent, model, tools, lastStep } = plan
   const { session } = run
-  const system = turn(Role.SYSTEM, textContent(instructions(agent, session, lastStep)))
+  const system = turn(Role.SYSTEM, textContent(systemText(plan, session)))
   return generationRequest(agent, model, {
     sessionId: session.sessionId,
     origin: 'session',
     // The next request will begin as this one does.
     messages: withCacheMarks([system, ...modelMessages(conversation, model, contents)]),
-    tools: tools.map(({ name, description, inputSchema: parameters }, i) => {
+    tools: tools.map(({ name, description, inputSchema: parameters = {} }, i) => {
       return { name, description, parameters, cacheControl: i === tools.length - 1 ? CACHE_MARK : undefined }
     }),
     toolChoice: tools.length > 0 && lastStep ? { mode: ToolChoice_Mode.NONE } : undefined,
@@ -128,10 +127,10 @@ const LAST_STEP =
   'what you would do next.'
 
 /**
- * The instructions of a step: the agent's own or the default ones, where it works, those for every agent there, and
+ * The system text of a step: the agent's own or the default ones, where it works, those for every agent there, and
  * whether it has to stop.
  */
-export function instructions(agent: Agent, { directory }: Pick<Session, 'directory'>, lastStep: boolean): string {
-  const parts = [agent.system ?? DEFAULT, `The project directory is ${directory}.`, ...agent.instructions]
+function systemText({ agent, instructions, lastStep }: StepPlan, { directory }: Session): string {
+  const parts = [agent.system ?? DEFAULT, `The project directory is ${directory}.`, ...instructions]
   return (lastStep ? [...parts, LAST_STEP] : parts).join('\n\n')
 }

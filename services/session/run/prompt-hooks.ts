@@ -1,7 +1,8 @@
+import type { EditedPrompt } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import type { Catalog, EditablePrompt } from '../ports/catalog.ts'
+import type { Catalog } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 
 interface Dependencies {
@@ -47,8 +48,8 @@ export class PromptHooks {
   async edit<T>(
     call: PeerCall,
     { directory, sessionId }: { readonly directory: string; readonly sessionId: string },
-    prompt: EditablePrompt,
-    read: (edited: EditablePrompt) => Promise<T>,
+    prompt: EditedPrompt,
+    read: (edited: EditedPrompt) => Promise<T>,
   ): Promise<T | undefined> {
     const isThere = await this.#isThere(call, directory)
     call.signal.throwIfAborted()
@@ -74,7 +75,7 @@ export class PromptHooks {
     call: PeerCall,
     directory: string,
     sessionId: string,
-    prompt: EditablePrompt,
+    prompt: EditedPrompt,
   ): ReturnType<Catalog['editPrompt']> {
     const { catalog, logger } = this.#dependencies
     try {

@@ -45,7 +45,7 @@ export async function runStep(
   run.tenure.check()
   const { contextLength } = plan
   if (mayCompact && isFull(conversation, plan, run.compactionPercent)) return { end: 'full', contextLength }
-  const step = new StepRecorder(run, newStep(run.newId('msg'), plan.agent.id, plan.model, run.clock.now()))
+  const step = new StepRecorder(run, newStep(run.newId('msg'), plan.agent.agentId, plan.model, run.clock.now()))
   await step.begin()
   try {
     await generate(run, plan, conversation, step)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { create } from '@bufbuild/protobuf'
+import { ToolAccessSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -56,7 +58,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
     permissionTimeoutMs,
   } as unknown as RunContext
   const permissions = new StepPermissions(run, { rules: { agent: [], session: [] } } as unknown as StepPlan, 'msg_1')
-  const accesses = [{ action: 'look', resources: ['a'] }]
+  const accesses = [create(ToolAccessSchema, { action: 'look', resources: ['a'] })]
   const { signal } = new AbortController()
   const asked = Array.from({ length: CALLS }, (_, i) =>
     permissions.request(`call_${i}`, { accesses, savePatterns: [] }, signal),

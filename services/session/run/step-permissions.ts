@@ -1,9 +1,9 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { PrepareToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { PermissionReply, type PermissionRequest, PermissionRequestSchema } from '#gen/portico/session/v1/session_pb.js'
 import { Places } from '#shared/places.ts'
-import type { PermissionNeed } from '../domain/agent.ts'
 import type { PermissionAnswer } from '../domain/permission/permission.ts'
 import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
@@ -57,7 +57,7 @@ export class StepPermissions {
    */
   async request(
     callId: string,
-    { accesses, savePatterns }: PermissionNeed,
+    { accesses, savePatterns }: Pick<PrepareToolResponse, 'accesses' | 'savePatterns'>,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
     const judged = accesses.map((access) => ({ access, judgement: judgeAccess(this.#plan.rules, access) }))
@@ -66,7 +66,7 @@ export class StepPermissions {
       if (judgement.effect === Effect.ALLOW) continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
       const { action, resources } = access
-      const what = { callId, savePatterns: [...savePatterns], action, resources: [...resources] }
+      const what = { callId, savePatterns, action, resources }
       const saved = await this.#inTurn(signal, () => this.#approvals())
       const refused = isSaved(saved) ? undefined : await this.#requestPermission(what, isSaved, signal)
       if (refused !== undefined) return refused

@@ -1,13 +1,13 @@
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Agent, ModelRef, Tool } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Message, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import type { Agent, PinnedLocation, SubagentSummary, ToolDescription } from '../domain/agent.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
 import type { Rules } from '../domain/permission/permission-rules.ts'
 import { structuredError } from '../domain/structured-error.ts'
 import { ancestorRules } from '../domain/subagent/ancestor-rules.ts'
 import { callableAgents, TASK, taskTool } from '../domain/subagent/task-tool.ts'
+import type { PinnedLocation } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import { locationProblem } from './location-problem.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
@@ -21,16 +21,18 @@ const MOST_TRIES = 3
 /** Who answers in a step, and with what. */
 export interface StepPlan {
   readonly agent: Agent
+  /** Texts that follow the agent's own instructions, most general first. */
+  readonly instructions: readonly string[]
   readonly model: ModelRef
   /** Tokens that the model's context has; undefined: nobody knows. */
   readonly contextLength: number | undefined
   /** The location in which tools are called, as it was when the agent was read. */
   readonly location: PinnedLocation
-  readonly tools: readonly ToolDescription[]
+  readonly tools: readonly Tool[]
   /** What tool calls are judged by. */
   readonly rules: Rules
   /** Agents that it may call, as far as the rules allow; empty if the session may have no children. */
-  readonly subagents: readonly SubagentSummary[]
+  readonly subagents: readonly Agent[]
   /** It is the agent's last step: the model is shown that, and no tools can be called. */
   readonly lastStep: boolean
 }
@@ -46,17 +48,18 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
   try {
     const ancestors = await readAncestors(run, call, session.parentId, callPeer)
     const mayDelegate = ancestors.length < run.subagents.depth
-    const { agent, location, subagents, tools: others } = await pinLocation(run, call, callPeer, mayDelegate)
+    const { tools: others, ...pinned } = await pinLocation(run, call, callPeer, mayDelegate)
+    const { agent, subagents } = pinned
     const rules = {
       agent: agent.permissions,
       session: session.permissions?.rules ?? [],
-      ancestors: ancestorRules(agent.id, ancestors),
+      ancestors: ancestorRules(agent.agentId, ancestors),
     }
     const tools = withTask(others, callableAgents(subagents, rules))
     const wanted = session.model ?? agent.model
     const { model, contextLength } = await callPeer(() => inference.findModel(call, wanted))
     const lastStep = agent.steps !== undefined && stepsSinceInput(conversation) + 1 >= agent.steps
-    return { agent, location, tools, rules, subagents, model, contextLength, lastStep }
+    return { ...pinned, tools, rules, model, contextLength, lastStep }
   } catch (error) {
     tenure.check()
     if (error instanceof RunFailure) throw error
@@ -68,26 +71,28 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
 async function pinLocation({ session, catalog }: RunContext, call: PeerCall, callPeer: CallPeer, mayDelegate: boolean) {
   for (let tries = 1; ; tries++) {
     const { directory } = session
-    const { agent, location } = await callPeer(() =>
+    const { agent, generation, instructions } = await callPeer(() =>
       catalog.getAgent(call, directory, session.agent, session.sessionId),
     )
+    // An empty id: the catalog knows no generations.
+    const location = { directory, generation: generation || undefined }
     try {
       const [tools, subagents] = await Promise.all([
         callPeer(() => catalog.listTools(call, location)),
         listSubagents(location),
       ] as const)
-      return { agent, location, tools, subagents }
+      return { agent, instructions, location, tools, subagents }
     } catch (error) {
       if (tries === MOST_TRIES || !isGenerationGone(error)) throw error
     }
   }
-  function listSubagents(location: PinnedLocation): Promise<readonly SubagentSummary[]> | [] {
+  function listSubagents(location: PinnedLocation): Promise<readonly Agent[]> | [] {
     return mayDelegate ? callPeer(() => catalog.listSubagents(call, location)) : []
   }
 }
 
 /** The tools, with `task` if there is an agent to call; no other tool may have that name. */
-function withTask(tools: readonly ToolDescription[], agents: readonly SubagentSummary[]): readonly ToolDescription[] {
+function withTask(tools: readonly Tool[], agents: readonly Agent[]): readonly Tool[] {
   const others = tools.filter(({ name }) => name !== TASK)
   return agents.length === 0 ? others : [...others, taskTool(agents)]
 }

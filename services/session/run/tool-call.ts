@@ -1,10 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { type ToolContent, ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { PrepareToolResponse, RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
 import { structuredError } from '../domain/structured-error.ts'
@@ -67,7 +66,7 @@ async function prepare(
   { name, input = {} }: AssistantTool,
   places: Places,
   signal: AbortSignal,
-): Promise<PreparedCall | { readonly error: StructuredError }> {
+): Promise<PrepareToolResponse | { readonly error: StructuredError }> {
   using _ = await places.take(signal)
   const request = { sessionId: run.session.sessionId, name, input }
   try {
@@ -97,7 +96,7 @@ async function runTool(
   { location }: StepPlan,
   step: StepRecorder,
   part: AssistantTool,
-  { accesses, input }: PreparedCall,
+  { accesses, input = part.input }: PrepareToolResponse,
   signal: AbortSignal,
   hold: BlobHold,
 ): Promise<CallOutcome> {
@@ -105,11 +104,11 @@ async function runTool(
   const { callId, name } = part
   const events = catalog
     .runTool(runCall(run, signal), {
-      location,
+      ...location,
       sessionId: session.sessionId,
       // Some providers number their calls from the start in each answer.
       callId: `${step.draft.message.messageId}/${callId}`,
-      fence: tenure.lease.fence,
+      fence: BigInt(tenure.lease.fence),
       name,
       input,
       grant: accesses,

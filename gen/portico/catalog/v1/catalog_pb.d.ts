@@ -803,11 +803,18 @@ export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & 
   queued: boolean;
 
   /**
-   * Absent: unchanged.
+   * Ids of the agents that it names.
    *
-   * @generated from field: portico.catalog.v1.EditedNames names = 5;
+   * @generated from field: repeated string agents = 5;
    */
-  names?: EditedNames | undefined;
+  agents: string[];
+
+  /**
+   * Ids of the skills that it names.
+   *
+   * @generated from field: repeated string skills = 6;
+   */
+  skills: string[];
 };
 
 /**
@@ -815,33 +822,6 @@ export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & 
  * Use `create(EditedPromptSchema)` to create a new message.
  */
 export declare const EditedPromptSchema: GenMessage<EditedPrompt>;
-
-/**
- * What a prompt names.
- *
- * @generated from message portico.catalog.v1.EditedNames
- */
-export declare type EditedNames = Message<"portico.catalog.v1.EditedNames"> & {
-  /**
-   * Ids.
-   *
-   * @generated from field: repeated string agents = 1;
-   */
-  agents: string[];
-
-  /**
-   * Ids.
-   *
-   * @generated from field: repeated string skills = 2;
-   */
-  skills: string[];
-};
-
-/**
- * Describes the message portico.catalog.v1.EditedNames.
- * Use `create(EditedNamesSchema)` to create a new message.
- */
-export declare const EditedNamesSchema: GenMessage<EditedNames>;
 
 /**
  * A file that a prompt attaches, before it is read.

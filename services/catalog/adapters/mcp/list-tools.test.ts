@@ -75,5 +75,5 @@ test('tools that cannot be offered are left out, and what is shown is short and 
       ['half', 'x\ufffd'],
     ],
   )
-  assert.equal(found.tools[2]?.inputSchema.description, `${'x'.repeat(1_999)}\ufffd`)
+  assert.equal(found.tools[2]?.inputSchema?.description, `${'x'.repeat(1_999)}\ufffd`)
 })

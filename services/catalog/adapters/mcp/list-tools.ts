@@ -1,6 +1,8 @@
+import { create } from '@bufbuild/protobuf'
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client'
+import { type Tool, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { readToolSchema, SchemaProblem } from '#services/catalog/domain/mcp/tool-schema.ts'
-import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
+import { isObject, type JsonValue } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 
 /** Accepts any result, made well-formed: its content is checked here, so that one bad part does not spoil the rest. */
@@ -8,17 +10,9 @@ export const asItCame: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'portico', validate: (value) => ({ value: wellFormed(value) }) },
 }
 
-/** A tool of a server. */
-export interface ServerTool {
-  /** The server's name for the tool. */
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: JsonObject
-}
-
-/** The tools of a server that can be offered, and the names of the others. */
+/** The tools of a server that can be offered, under the server's names for them, and the names of the others. */
 export interface ServerTools {
-  readonly tools: readonly ServerTool[]
+  readonly tools: readonly Tool[]
   readonly omitted: readonly string[]
 }
 
@@ -38,7 +32,7 @@ const MAX_DESCRIPTION = 4_096
  */
 export async function listTools(client: Client, signal: AbortSignal, timeout: number): Promise<ServerTools> {
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], omitted: [] }
-  const tools = new Map<string, ServerTool>()
+  const tools = new Map<string, Tool>()
   const omitted: string[] = []
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES && omitted.length < MAX_OMITTED; page++) {
@@ -59,13 +53,14 @@ export async function listTools(client: Client, signal: AbortSignal, timeout: nu
 }
 
 // Undefined: it cannot be offered.
-function readTool(given: unknown): ServerTool | undefined {
+function readTool(given: unknown): Tool | undefined {
   const name = nameOf(given)
   if (name === undefined || !isObject(given) || needsTask(given.execution)) return undefined
   const { description = given.title } = given
   try {
     const inputSchema = readToolSchema(given.inputSchema as JsonValue | undefined)
-    return { name, description: typeof description === 'string' ? shortened(description) : '', inputSchema }
+    const text = typeof description === 'string' ? shortened(description) : ''
+    return create(ToolSchema, { name, description: text, inputSchema })
   } catch (error) {
     if (error instanceof SchemaProblem) return undefined
     throw error

@@ -1,10 +1,8 @@
-import { create } from '@bufbuild/protobuf'
-import { type Location, type Tool, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Location, Tool } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { accessTo, savePatternsOf } from '#services/catalog/domain/access.ts'
 import type { PreparedCall, Tools } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { ServerTool } from './list-tools.ts'
 import type { McpServer } from './mcp-server.ts'
 
 /** A tool that is offered, and its server. */
@@ -12,7 +10,7 @@ export interface OfferedTool {
   /** The name under which it is offered. */
   readonly name: string
   readonly server: McpServer
-  readonly tool: ServerTool
+  readonly tool: Tool
 }
 
 /**
@@ -27,9 +25,7 @@ export class McpTools implements Tools {
   }
 
   list(): readonly Tool[] {
-    return [...this.#offered.values()].map(({ name, tool: { description, inputSchema } }) =>
-      create(ToolSchema, { name, description, inputSchema }),
-    )
+    return [...this.#offered.values()].map(({ name, tool }) => ({ ...tool, name }))
   }
 
   async prepare(_location: Location, name: string, input: JsonObject): Promise<PreparedCall> {

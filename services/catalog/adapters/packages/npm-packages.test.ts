@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { PackageError } from '#services/catalog/domain/package-specifier.ts'
 import { systemClock } from '#shared/clock.ts'
+import { plain } from '#test/support/inference.ts'
 import { startNpmRegistry } from '#test/support/npm-registry.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { commandStarter } from '../commands/find-supervisor.ts'
@@ -60,6 +61,8 @@ async function begin(t: TestContext) {
   }
 }
 
+const stateOf = (packages: NpmPackages, target: string) => plain(packages.state(target))
+
 async function defaultOf({ entry }: { readonly entry: string }): Promise<unknown> {
   return (await import(entry)).default
 }
@@ -71,11 +74,12 @@ test('checks for newer versions, updates to them, and loads what is installed wi
   assert.equal(await defaultOf(first), 'acme 1.0.0')
   for (const version of ['1.1.0', '2.0.0']) the.publish(version)
   const seen: unknown[] = []
-  using _watch = the.packages.watch('acme@^1', () => void seen.push(the.packages.state('acme@^1')))
+  using _watch = the.packages.watch('acme@^1', () => void seen.push(stateOf(the.packages, 'acme@^1')))
 
   await the.packages.check(['acme@^1', 'acme@^1', 'other'], never)
-  assert.deepEqual(the.packages.state('acme@^1'), { version: '1.0.0', outdated: true, updating: false })
-  assert.deepEqual(the.packages.state('other'), { version: undefined, outdated: false, updating: false })
+  const state = { target: 'acme@^1', outdated: false, updating: false }
+  assert.deepEqual(stateOf(the.packages, 'acme@^1'), { ...state, version: '1.0.0', outdated: true })
+  assert.deepEqual(stateOf(the.packages, 'other'), { ...state, target: 'other' })
   assert.ok(!the.registry.asked.includes('/other'), 'what is not installed is not asked for')
 
   const [second, same] = await Promise.all([
@@ -86,7 +90,7 @@ test('checks for newer versions, updates to them, and loads what is installed wi
   assert.deepEqual([await defaultOf(second), await defaultOf(first)], ['acme 1.1.0', 'acme 1.0.0'])
   assert.deepEqual(await the.packages.load('acme@^1', never), second)
   assert.ok(seen.some((state) => (state as { updating: boolean }).updating))
-  assert.deepEqual(seen.at(-1), { version: '1.1.0', outdated: false, updating: false })
+  assert.deepEqual(seen.at(-1), { ...state, version: '1.1.0' })
   await the.packages.check(['acme@^1'], never)
   assert.equal(the.packages.state('acme@^1').outdated, false)
   const count = the.tarballs().length
@@ -98,7 +102,7 @@ test('checks for newer versions, updates to them, and loads what is installed wi
   assert.deepEqual((await the.folders()).length, 1, 'the one before is gone with the process that may have used it')
   assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
   await the.packages.check(['acme@^1'], never)
-  assert.deepEqual(the.packages.state('acme@^1'), { version: '1.1.0', outdated: false, updating: false })
+  assert.deepEqual(stateOf(the.packages, 'acme@^1'), { ...state, version: '1.1.0' })
   const [{ target, problem }] = the.warnings as [{ target: string; problem: string }]
   assert.deepEqual([target, problem], ['acme@^1', 'the registry cannot be reached (ECONNREFUSED)'])
   await assert.rejects(the.packages.update('acme@^1', never), /the registry cannot be reached \(ECONNREFUSED\)/)

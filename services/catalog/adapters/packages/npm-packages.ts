@@ -1,11 +1,13 @@
 import { rm } from 'node:fs/promises'
+import { create } from '@bufbuild/protobuf'
 import { gt } from 'semver'
+import { type PackagePlugin, PackagePluginSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   PackageError,
   type PackageSpecifier,
   parsePackageSpecifier,
 } from '#services/catalog/domain/package-specifier.ts'
-import type { InstalledPackage, PackageState, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
+import type { InstalledPackage, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { Clock } from '#shared/clock.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -73,9 +75,9 @@ export class NpmPackages implements PluginPackages {
     return await orAborted(this.#install(one), signal)
   }
 
-  state(target: string): PackageState {
+  state(target: string): PackagePlugin {
     const { version, outdated = false, updating } = this.#packages.get(target) ?? {}
-    return { version, outdated, updating: updating !== undefined }
+    return create(PackagePluginSchema, { target, version, outdated, updating: updating !== undefined })
   }
 
   async check(targets: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,4 +1,11 @@
-import type { HookedFile, HookedPrompt, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type EditedFile,
+  EditedFileSchema,
+  type EditedPrompt,
+  EditedPromptSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
 import { isDeeperThan, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 import { isWithin } from '#shared/rpc/parse.ts'
 
@@ -13,18 +20,25 @@ const MAX_REASON = 2_000
 const MAX_INSTRUCTIONS = 32 << 10
 const MAX_METADATA = 64 << 10
 
+/** A prompt as plugins get it. They get an object of metadata even if there is none. */
+export function promptInput({ text, files, agents, skills, metadata = {}, queued }: EditedPrompt) {
+  const shown = files.map(({ uri, name, description }) => ({ uri, name, description }))
+  return { text, agents, skills, metadata, files: shown, delivery: queued ? 'queue' : 'steer' }
+}
+
 /**
  * Applies changes to a prompt; `known` is what the location has. Only its files remain to be checked, where they are
  * read.
  */
-export function readPromptChange(value: Returned, prompt: HookedPrompt, known: KnownNames): HookedPrompt {
+export function readPromptChange(value: Returned, prompt: EditedPrompt, known: KnownNames): EditedPrompt {
+  const before = promptInput(prompt)
   const {
-    text = prompt.text,
+    text = before.text,
     files,
     agents,
     skills,
-    metadata = prompt.metadata,
-    delivery = prompt.delivery,
+    metadata = before.metadata,
+    delivery = before.delivery,
   } = objectOf(value)
   if (typeof text !== 'string' || !isWithin(text, 0, MAX_TEXT)) {
     throw new TypeError(`text is not a string of at most ${MAX_TEXT} characters`)
@@ -33,16 +47,17 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
     throw new TypeError(`metadata is not an object of at most ${MAX_METADATA} characters and ${MAX_LEVELS} levels`)
   }
   if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
-  return {
+  const hasMetadata = prompt.metadata !== undefined || Object.keys(metadata).length > 0
+  return create(EditedPromptSchema, {
     text,
-    delivery,
-    metadata: metadata as JsonObject,
+    queued: delivery === 'queue',
+    metadata: hasMetadata ? (metadata as JsonObject) : undefined,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
     agents:
       agents === undefined || agents === null ? prompt.agents : readNames('agent', agents, prompt.agents, known.agents),
     skills:
       skills === undefined || skills === null ? prompt.skills : readNames('skill', skills, prompt.skills, known.skills),
-  }
+  })
 }
 
 /** The changed input of a call, or why it is refused. */
@@ -69,22 +84,17 @@ export function readInstructions(value: Returned): string {
   throw new TypeError(`it is not a string of at most ${MAX_INSTRUCTIONS} characters`)
 }
 
-function readFiles(value: unknown): HookedFile[] {
+function readFiles(value: unknown): EditedFile[] {
   if (!Array.isArray(value) || value.length > MAX_FILES)
     throw new TypeError(`files is not an array of at most ${MAX_FILES}`)
   return value.map((file: unknown) => {
     if (!isObject(file) || typeof file.uri !== 'string') throw new TypeError('a file has no uri')
-    return { uri: file.uri, name: textOf(file.name), description: textOf(file.description) }
+    return create(EditedFileSchema, { uri: file.uri, name: textOf(file.name), description: textOf(file.description) })
   })
 }
 
 /** The plugin is not responsible for names that were in the prompt before. */
-function readNames(
-  kind: string,
-  value: unknown,
-  named: readonly string[],
-  known: ReadonlySet<string>,
-): readonly string[] {
+function readNames(kind: string, value: unknown, named: readonly string[], known: ReadonlySet<string>): string[] {
   const isText = (name: unknown): name is string => typeof name === 'string'
   if (!Array.isArray(value) || value.length > MAX_NAMES || !value.every(isText)) {
     throw new TypeError(`${kind}s is no list of at most ${MAX_NAMES} ids`)

@@ -98,7 +98,7 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   #files(): string[] {
-    return this.#plugins.flatMap(({ files }) => files.paths)
+    return this.#plugins.flatMap(({ files }) => files)
   }
 
   #open(declared: DeclaredPlugin): Plugin {

@@ -73,9 +73,9 @@ test('a plugin whose hook returns something that is not a prompt has failed, and
   }
   const source = plugin('works', `hook('prompt', ({ skills }) => ({ text: 'changed', skills, agents: ['plan'] }))`)
   await writeFiles(catalog.config, { 'plugins/works.js': source })
-  const prompt = { text: 'Hi', names: { skills: ['theirs'], agents: [] } }
+  const prompt = { text: 'Hi', skills: ['theirs'] }
   const { prompt: edited, changedBy } = await catalog.client.editPrompt({ sessionId: 's', prompt }, asOperator)
-  assert.deepEqual([edited?.text, edited?.names?.skills, edited?.names?.agents], ['changed', ['theirs'], ['plan']])
+  assert.deepEqual([edited?.text, edited?.skills, edited?.agents], ['changed', ['theirs'], ['plan']])
   assert.deepEqual(changedBy, ['works'])
   const found = states(await catalog.client.listPlugins({}, asOperator))
   for (const [name, [, problem]] of Object.entries(UNUSABLE)) {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  type EditedPrompt,
   PermissionRule_Effect,
   type PluginFailure,
   type Plugin as PluginMessage,
@@ -9,7 +10,7 @@ import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.t
 import { rule } from '#services/catalog/domain/builtin-agents.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
 import { type PackageTarget, packageTargets } from '#services/catalog/domain/plugins/package-targets.ts'
-import type { HookedCall, HookedPrompt, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
+import type { HookedCall, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
   type HookName,
@@ -22,7 +23,7 @@ import { isObject } from '#shared/json.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
+import { promptInput, readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
 import type { Plugin } from './plugin.ts'
 import { ThrownByPlugin } from './plugin-run.ts'
 import { cut, pieceOf } from './said.ts'
@@ -88,14 +89,14 @@ export class PluginSet implements Plugins {
   }
 
   async prompt(
-    prompt: HookedPrompt,
+    prompt: EditedPrompt,
     { sessionId, known }: { readonly sessionId: string; readonly known: KnownNames },
     signal: AbortSignal,
   ): ReturnType<Plugins['prompt']> {
     let current = prompt
     const changedBy: string[] = []
     for (const plugin of this.#having('prompt')) {
-      const input = { ...current, about: { sessionID: sessionId } }
+      const input = { ...promptInput(current), about: { sessionID: sessionId } }
       const answer = await this.#callHook(plugin, 'prompt', input, signal, (value) =>
         readPromptChange(value, current, known),
       )

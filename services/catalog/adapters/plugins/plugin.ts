@@ -9,20 +9,20 @@ import { type Registration, readRegistration } from '#services/catalog/domain/pl
 import { Places } from '#shared/places.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
-import { LoadedFiles } from './loaded-files.ts'
 import { type CallOptions, makeCall } from './make-call.ts'
 import { digestOf, logFailure, type PluginContext, PluginFailed } from './plugin-context.ts'
-import { PluginEntry } from './plugin-entry.ts'
 import type { PluginHost } from './plugin-host.ts'
+import { PluginModule } from './plugin-module.ts'
 import { PluginRun, RunEnded } from './plugin-run.ts'
-import { Strikes } from './strikes.ts'
 import { acquire, forAWhile } from './waiting.ts'
+
+const MAX_DEATHS = 3
+const DEATHS_WITHIN_MS = 60_000
 
 /** One plugin of one location: what it registered, whether it has failed, and its calls. */
 export class Plugin {
   readonly declared: DeclaredPlugin
   registration: Registration | undefined
-  readonly files = new LoadedFiles()
   /** Limits how many calls of its tools run at once. */
   readonly places = new Places(32)
   readonly #context: PluginContext
@@ -31,29 +31,31 @@ export class Plugin {
   #settled: Promise<void> | undefined
   #known: Promise<void> | undefined
   #run: PluginRun | undefined
-  readonly #entry: PluginEntry
-  readonly #strikes = new Strikes()
+  readonly #module: PluginModule
+  /** When processes that it ran in ended within the last minute, by the monotonic clock. */
+  #deaths: readonly number[] = []
 
   constructor(declared: DeclaredPlugin, context: PluginContext) {
     this.declared = declared
     this.#context = context
-    this.#entry = new PluginEntry(declared.origin, context.packages)
+    this.#module = new PluginModule(declared.origin, context.packages)
     if (declared.problem !== undefined) this.#failure = create(PluginFailureSchema, { error: declared.problem })
   }
 
   get info(): PluginMessage {
-    const { origin } = this.declared
     const { problem } = this.#context.slot()
     const error = `It has not been loaded yet${problem === undefined ? '' : `: ${problem}`}`
     const waits = this.registration === undefined ? create(PluginFailureSchema, { error }) : undefined
     return create(PluginSchema, {
       pluginId: this.registration?.id,
-      source:
-        origin.type === 'local'
-          ? { case: 'local', value: { path: origin.path } }
-          : { case: 'package', value: { target: origin.target, ...this.#entry.state } },
+      source: this.#module.source,
       failure: this.#failure ?? waits,
     })
+  }
+
+  /** The files that it was loaded from. */
+  get files(): readonly string[] {
+    return this.#module.files
   }
 
   get failed(): boolean {
@@ -67,8 +69,7 @@ export class Plugin {
 
   /** Whether its files or its installed package have changed since it was loaded, or since it failed. */
   async replaced(): Promise<boolean> {
-    const sought = this.failed && this.declared.problem === undefined
-    return this.#entry.isReplaced(sought) || (await this.files.changed())
+    return await this.#module.isReplaced(this.failed && this.declared.problem === undefined)
   }
 
   /** Begins to load it; resolves when it has registered or failed. */
@@ -116,10 +117,15 @@ export class Plugin {
     this.#run = undefined
   }
 
-  /** Its process has ended, with or without other plugins in it. */
+  /**
+   * Its process was ended, with or without other plugins in it, by a signal that anybody may have sent; but nobody else
+   * would kill a process again and again.
+   */
   strike(alone: boolean, how: string): void {
-    this.#strikes.add()
-    if (alone && this.#strikes.tooMany) this.fail(`Its process ended ${this.#strikes.count} times: ${how}`)
+    const now = performance.now()
+    this.#deaths = [...this.#deaths.filter((time) => time > now - DEATHS_WITHIN_MS), now]
+    const count = this.#deaths.length
+    if (alone && count >= MAX_DEATHS) this.fail(`Its process ended ${count} times: ${how}`)
   }
 
   /** It has failed from now on. */
@@ -150,7 +156,7 @@ export class Plugin {
   /** Its run, in a process that nobody takes away meanwhile. */
   async #running(): Promise<Disposable & { readonly run: PluginRun }> {
     this.#throwIfOver()
-    const entry = await this.#entry.find(this.#closed.signal)
+    const entry = await this.#module.find(this.#closed.signal)
     const use = await this.#context.slot().use()
     try {
       this.#throwIfOver()
@@ -171,7 +177,7 @@ export class Plugin {
     const run: PluginRun = new PluginRun(host, {
       loadMs,
       start: { entry, directory, options: this.declared.options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
-      loaded: (path, fingerprint) => this.files.add(path, fingerprint),
+      loaded: (path, fingerprint) => this.#module.addFile(path, fingerprint),
       ready: (said) => this.#observeReady(said, entry),
       failed: (error) => {
         if (this.#run === run) this.fail(error)

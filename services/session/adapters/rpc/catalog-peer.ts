@@ -1,30 +1,20 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
-import { Agent_Mode, type Agent as AgentMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { CatalogService, type RunToolResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { Delivery, type SessionLocation, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import type {
-  Agent,
-  PinnedLocation,
-  PreparedCall,
-  RequestTimeouts,
-  Skill,
-  SubagentSummary,
-  ToolDescription,
-  ToolRequest,
-} from '#services/session/domain/agent.ts'
-import type { ReadFile, ToolRun } from '#services/session/domain/tool-run.ts'
-import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
+import { Agent_Mode, type EditedPrompt } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  CatalogService,
+  type RunToolRequestSchema,
+  type RunToolResponse,
+} from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { Catalog, PinnedLocation, ToolRequest } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
-/** The longest time that a message can express: 24 days. */
-const MAX_MS = 2 ** 31 - 1
 
 /** The catalog service, called by RPC. */
 export class RpcCatalogPeer implements Catalog {
@@ -34,14 +24,10 @@ export class RpcCatalogPeer implements Catalog {
     this.#client = createClient(CatalogService, transport)
   }
 
-  async resolveLocation(
-    call: PeerCall,
-    directory: string | undefined,
-    baseDirectory?: string,
-  ): Promise<SessionLocation> {
+  async resolveLocation(call: PeerCall, directory: string | undefined, baseDirectory?: string) {
     const request = { directory, baseDirectory }
     const { location } = await unary(call, (options) => this.#client.resolveLocation(request, options))
-    const { projectId, subpath, directory: resolved } = given(location)
+    const { projectId, subpath, directory: resolved } = required(location)
     return create(SessionLocationSchema, { directory: resolved, projectId, subpath })
   }
 
@@ -49,74 +35,48 @@ export class RpcCatalogPeer implements Catalog {
     await unary(call, (options) => this.#client.reloadLocations({}, options))
   }
 
-  async getAgent(
-    call: PeerCall,
-    directory: string,
-    agentId: string | undefined,
-    sessionId?: string,
-  ): Promise<{ agent: Agent; location: PinnedLocation }> {
+  async getAgent(call: PeerCall, directory: string, agentId: string | undefined, sessionId?: string) {
     const request = { directory, agentId, sessionId, forStep: sessionId !== undefined }
     const answer = await unary(call, (options) => this.#client.getAgent(request, options))
-    const { agent, generation, instructions } = answer
-    return {
-      agent: { ...toAgent(given(agent)), instructions },
-      location: { directory, ...(generation !== '' && { generation }) },
-    }
+    return { ...answer, agent: required(answer.agent) }
   }
 
-  async getSkill(call: PeerCall, directory: string, skillId: string): Promise<Skill> {
+  async getSkill(call: PeerCall, directory: string, skillId: string) {
     const { skill } = await unary(call, (options) => this.#client.getSkill({ directory, skillId }, options))
-    const { name, text } = given(skill)
-    return { id: skillId, name, text }
+    return required(skill)
   }
 
-  async listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]> {
+  async listSubagents(call: PeerCall, location: PinnedLocation) {
     const { agents } = await unary(call, (options) => this.#client.listAgents({ ...location }, options))
-    const callable = agents.filter(({ mode }) => mode === Agent_Mode.SUBAGENT || mode === Agent_Mode.ALL)
-    return callable.map(({ agentId, description, model }) => ({ id: agentId, description, model }))
+    return agents.filter(({ mode }) => mode === Agent_Mode.SUBAGENT || mode === Agent_Mode.ALL)
   }
 
-  async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
-    const { tools } = await unary(call, (options) => this.#client.listTools({ ...location }, options))
-    return tools.map(({ name, description, inputSchema = {} }) => ({ name, description, inputSchema }))
+  async listTools(call: PeerCall, location: PinnedLocation) {
+    return (await unary(call, (options) => this.#client.listTools({ ...location }, options))).tools
   }
 
-  async listHooks(call: PeerCall, directory: string): Promise<readonly string[]> {
+  async listHooks(call: PeerCall, directory: string) {
     return (await unary(call, (options) => this.#client.listHooks({ directory }, options))).names
   }
 
-  async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt) {
-    const { delivery, files, agents, skills, ...rest } = prompt
-    const names = { agents: [...agents], skills: [...skills] }
-    const sent = { ...rest, names, files: [...files], queued: delivery === Delivery.QUEUE }
-    const request = { directory, sessionId, prompt: sent }
+  async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditedPrompt) {
+    const request = { directory, sessionId, prompt }
     const answer = await unary(call, (options) => this.#client.editPrompt(request, options))
-    const { text, files: edited, names: named = names, metadata, queued } = given(answer.prompt)
-    const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))
-    const { agents: newAgents, skills: newSkills } = named
-    const words = { text, files: kept, agents: newAgents, skills: newSkills, metadata }
-    const wanted = queued ? Delivery.QUEUE : Delivery.STEER
-    return { prompt: { ...words, delivery: wanted }, changedBy: answer.changedBy }
+    return { ...answer, prompt: required(answer.prompt) }
   }
 
-  async readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile> {
-    const { data, mime, name } = await unary(call, (options) =>
-      this.#client.readAttachment({ directory, uri }, options),
-    )
-    return { data, mime, name }
+  async readAttachment(call: PeerCall, directory: string, uri: string) {
+    return await unary(call, (options) => this.#client.readAttachment({ directory, uri }, options))
   }
 
-  async prepareTool(call: PeerCall, location: PinnedLocation, given: ToolRequest): Promise<PreparedCall> {
-    const request = { ...location, ...given }
-    const answer = await unary(call, (options) => this.#client.prepareTool(request, options))
-    const { accesses, savePatterns, external, input = given.input } = answer
-    const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
-    return { accesses: kept, savePatterns, external, input }
+  async prepareTool(call: PeerCall, location: PinnedLocation, request: ToolRequest) {
+    return await unary(call, (options) => this.#client.prepareTool({ ...location, ...request }, options))
   }
 
-  async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<RunToolResponse> {
-    const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
-    const request = { ...run, ...location, fence: BigInt(fence), grant: accesses }
+  async *runTool(
+    call: PeerCall,
+    request: MessageInitShape<typeof RunToolRequestSchema>,
+  ): AsyncGenerator<RunToolResponse> {
     yield* peerStream('catalog', this.#client.runTool(request, peerOptions(call)), call)
   }
 
@@ -133,30 +93,7 @@ async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T
   }
 }
 
-function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
-  const { agentId, system, model, steps, permissions, requestHeaders, requestBody, requestSettings } = agent
-  return {
-    id: agentId,
-    system,
-    model,
-    steps,
-    permissions,
-    requestHeaders,
-    requestBody,
-    requestTimeouts: toTimeouts(requestSettings),
-  }
-}
-
-/** The time limits in the settings of an agent's requests; `false` means the limits of the inference service. */
-function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): RequestTimeouts {
-  return { ...time('totalMs', timeout), ...time('headersMs', headerTimeout), ...time('chunkMs', chunkTimeout) }
-}
-
-function time(name: keyof RequestTimeouts, value: unknown): RequestTimeouts {
-  return typeof value === 'number' && value > 0 ? { [name]: Math.min(Math.ceil(value), MAX_MS) } : {}
-}
-
-function given<T>(value: T | undefined): T {
+function required<T>(value: T | undefined): T {
   if (value === undefined) throw new Rejection('PEER_UNAVAILABLE', { peer: 'catalog', problem: 'The answer is empty' })
   return value
 }

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Agent, ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   FinishReason,
   type GenerationRequest,
@@ -12,7 +12,7 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { Agent } from '../agent.ts'
+import type { JsonObject } from '#shared/json.ts'
 import type { Usage } from '../event.ts'
 import type { Finish } from '../message.ts'
 import { shownThought } from './thought.ts'
@@ -20,11 +20,14 @@ import { shownThought } from './thought.ts'
 /** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
 const EFFORTS = new Set(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
 
+/** The longest time that a message can express: 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
 type RequestInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
 
 /** A call of a model, with what an agent wants of its provider. */
 export function generationRequest(
-  { requestHeaders, requestBody, requestTimeouts }: Agent,
+  { requestHeaders, requestBody, requestSettings }: Agent,
   model: ModelRef,
   init: RequestInit & { readonly origin: 'session' | 'title' | 'compaction' },
 ): GenerationRequest {
@@ -34,8 +37,15 @@ export function generationRequest(
     reasoning: EFFORTS.has(model.variant ?? '') ? { effort: model.variant } : undefined,
     providerHeaders: requestHeaders,
     providerBody: requestBody,
-    providerTimeouts: requestTimeouts,
+    providerTimeouts: toTimeouts(requestSettings),
   })
+}
+
+/** The time limits in the settings of an agent's requests; `false` means the limits of the inference service. */
+function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): RequestInit['providerTimeouts'] {
+  const limit = (value: unknown) =>
+    typeof value === 'number' && value > 0 ? Math.min(Math.ceil(value), MAX_TIMEOUT_MS) : undefined
+  return { totalMs: limit(timeout), headersMs: limit(headerTimeout), chunkMs: limit(chunkTimeout) }
 }
 
 /** How the inference service names a model. */

@@ -5,8 +5,9 @@ import {
   PermissionRule_Effect as Effect,
   type PermissionRule,
   PermissionRuleSchema,
+  type ToolAccess,
+  ToolAccessSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { ToolAccess } from '../agent.ts'
 import { isApproved, judgeAccess, type Rules } from './permission-rules.ts'
 
 const EFFECTS = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
@@ -23,7 +24,9 @@ function evaluateAccess(rules: Rules & { readonly approvals: readonly Permission
   return Effect[approved ? Effect.ALLOW : judgement.effect].toLowerCase()
 }
 
-const read = (...resources: string[]) => ({ action: 'read', resources })
+const access = (action: string, resources: string[], guardedPath?: string): ToolAccess =>
+  create(ToolAccessSchema, { action, resources, guardedPath })
+const read = (...resources: string[]) => access('read', resources)
 
 test('no pattern is slow, whatever its stars, its length and the text', () => {
   const text = 'a'.repeat(29_000)
@@ -59,11 +62,11 @@ test('a saved approval answers an ask and never lifts a denial', () => {
   const approvals = [rule('read', '*', 'allow')]
   assert.equal(evaluateAccess(given(rules, approvals), read('a')), 'allow')
   assert.equal(evaluateAccess(given(rules, approvals), read('secret/a')), 'deny')
-  assert.equal(evaluateAccess(given(rules, approvals), { action: 'bash', resources: ['ls'] }), 'ask')
+  assert.equal(evaluateAccess(given(rules, approvals), access('bash', ['ls'])), 'ask')
 })
 
 test('the rules of agents deny a change of a guarded file, but never allow one', () => {
-  const change = { action: 'edit', resources: ['opencode.json', 'link'], guardedPath: '/p/opencode.json' }
+  const change = access('edit', ['opencode.json', 'link'], '/p/opencode.json')
   const agent = [rule('*', '*', 'allow'), rule('edit', 'opencode.json', 'allow')]
   const effect = (session: PermissionRule[], approvals: PermissionRule[] = [], own = agent) =>
     evaluateAccess({ agent: own, session, approvals }, change)

@@ -1,6 +1,9 @@
-import { PermissionRule_Effect as Effect, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  PermissionRule_Effect as Effect,
+  type PermissionRule,
+  type ToolAccess,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { matches } from '#shared/permission-pattern.ts'
-import type { ToolAccess } from '../agent.ts'
 
 /** Rules that an access is judged by. */
 export interface Rules {

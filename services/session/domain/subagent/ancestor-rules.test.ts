@@ -5,11 +5,14 @@ import {
   PermissionRule_Effect as Effect,
   type PermissionRule,
   PermissionRuleSchema,
+  ToolAccessSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { judgeAccess } from '../permission/permission-rules.ts'
 import { type Ancestor, ancestorRules } from './ancestor-rules.ts'
 
 const EFFECTS: Record<string, Effect> = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
+
+const accessTo = (action: string, ...resources: string[]) => create(ToolAccessSchema, { action, resources })
 
 /** Rules as `action resource effect`. */
 function rules(...lines: string[]): PermissionRule[] {
@@ -92,16 +95,16 @@ for (const [title, ancestors, access, effect] of table) {
   test(`rules of ancestors: ${title}`, () => {
     const [action = '', resource = ''] = access.split(' ')
     const given = { agent: rules(ALL), session: [], ancestors: ancestorRules('child', ancestors) }
-    assert.equal(judgeAccess(given, { action, resources: [resource] }).effect, EFFECTS[effect])
+    assert.equal(judgeAccess(given, accessTo(action, resource)).effect, EFFECTS[effect])
   })
 }
 
 test('the rules of ancestors do not weaken a session’s own rules, not even for guarded files', () => {
   const bound = [ancestor('plan', ['edit * ask'])]
   const own = { agent: rules('* * deny'), session: [], ancestors: ancestorRules('child', bound) }
-  assert.equal(judgeAccess(own, { action: 'edit', resources: ['a'] }).effect, Effect.DENY)
+  assert.equal(judgeAccess(own, accessTo('edit', 'a')).effect, Effect.DENY)
   const session = rules('edit * allow')
-  const guarded = { action: 'edit', resources: ['a'], guardedPath: '/a' }
+  const guarded = { ...accessTo('edit', 'a'), guardedPath: '/a' }
   assert.equal(judgeAccess({ agent: [], session, ancestors: [] }, guarded).effect, Effect.ALLOW)
   assert.deepEqual(judgeAccess({ agent: [], session, ancestors: ancestorRules('child', bound) }, guarded).asking, ['a'])
 })

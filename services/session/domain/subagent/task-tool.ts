@@ -1,5 +1,11 @@
-import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { SubagentSummary, ToolDescription } from '../agent.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type Agent,
+  PermissionRule_Effect as Effect,
+  type Tool,
+  ToolAccessSchema,
+  ToolSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { judgeAccess, type Rules } from '../permission/permission-rules.ts'
 
 /** Name of the tool by which an agent has another one work for it, and the permission action of its calls. */
@@ -9,21 +15,24 @@ export const TASK = 'task'
 const MOST_SHOWN = 20_000
 
 /** The agents that may be called under these rules, with or without a permission request. */
-export function callableAgents(agents: readonly SubagentSummary[], rules: Rules): SubagentSummary[] {
-  return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== Effect.DENY)
+export function callableAgents(agents: readonly Agent[], rules: Rules): Agent[] {
+  const accessTo = (agentId: string) => create(ToolAccessSchema, { action: TASK, resources: [agentId] })
+  return agents.filter(({ agentId }) => judgeAccess(rules, accessTo(agentId)).effect !== Effect.DENY)
 }
 
 /** The names of those, for a model. */
-export function callableNames(agents: readonly SubagentSummary[], rules: Rules): string {
-  const names = callableAgents(agents, rules).map(({ id }) => id)
+export function callableNames(agents: readonly Agent[], rules: Rules): string {
+  const names = callableAgents(agents, rules).map(({ agentId }) => agentId)
   return names.join(', ').slice(0, MOST_SHOWN).toWellFormed()
 }
 
 /** The tool description for a model that may call these agents. */
-export function taskTool(agents: readonly SubagentSummary[]): ToolDescription {
-  const lines = agents.map(({ id, description = 'No description' }) => `- ${id}: ${description.replaceAll('\n', ' ')}`)
+export function taskTool(agents: readonly Agent[]): Tool {
+  const lines = agents.map(
+    ({ agentId, description = 'No description' }) => `- ${agentId}: ${description.replaceAll('\n', ' ')}`,
+  )
   const listed = lines.join('\n').slice(0, MOST_SHOWN).toWellFormed()
-  return { name: TASK, description: `${ABOUT}\n\nAgents:\n${listed}`, inputSchema: SCHEMA }
+  return create(ToolSchema, { name: TASK, description: `${ABOUT}\n\nAgents:\n${listed}`, inputSchema: SCHEMA })
 }
 
 const ABOUT = `Has another agent do a task in a session of its own, and returns its last answer.

@@ -1,8 +1,7 @@
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Agent, ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { Agent } from '#services/session/domain/agent.ts'
 import {
   COMPACTION_FAILED,
   type CompactionUsage,

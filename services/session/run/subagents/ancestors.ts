@@ -38,8 +38,8 @@ async function readAncestor(catalog: Catalog, call: PeerCall, session: Session):
   const { agent, directory } = session
   const own = session.permissions?.rules ?? []
   try {
-    const found = await catalog.getAgent(call, directory, agent)
-    return { agentId: found.agent.id, agent: found.agent.permissions, session: own }
+    const found = (await catalog.getAgent(call, directory, agent)).agent
+    return { agentId: found.agentId, agent: found.permissions, session: own }
   } catch (error) {
     if (!(error instanceof Rejection) || !UNUSABLE.test(error.reason)) throw error
     return { agentId: agent ?? '', agent: UNKNOWN, session: own }

@@ -1,8 +1,7 @@
 import { create } from '@bufbuild/protobuf'
-import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Agent, ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Delivery, PromptSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { admit } from '#services/session/domain/inbox/inputs.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { interruptRun } from '#services/session/domain/run.ts'
@@ -21,7 +20,7 @@ export interface Child {
   /** Id of the prompt; it is derived from the call, so that the prompt is admitted once. */
   readonly promptId: string
   readonly task: TaskInput
-  readonly agent: SubagentSummary
+  readonly agent: Pick<Agent, 'agentId' | 'model'>
   /** The model of the step that calls. */
   readonly model: ModelRef
 }
@@ -39,8 +38,8 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
     const input = create(SessionSchema, {
       sessionId: id,
       parentId: session.sessionId,
-      title: titleOf(task, agent.id),
-      agent: agent.id,
+      title: titleOf(task, agent.agentId),
+      agent: agent.agentId,
       model: agent.model === undefined ? model : undefined,
       directory,
       projectId,

@@ -1,5 +1,6 @@
+import { create } from '@bufbuild/protobuf'
+import { type Agent, ToolAccessSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AssistantTool, StructuredError } from '#gen/portico/session/v1/message_pb.js'
-import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { invalidInput } from '#services/session/domain/generation/call-outcome.ts'
 import { callsOf, modelOf } from '#services/session/domain/message.ts'
 import { structuredError } from '#services/session/domain/structured-error.ts'
@@ -38,17 +39,18 @@ export async function doTaskCall(
   const refuse = (error: StructuredError) => step.settle(part.callId, { error, content: [], metadata: undefined })
   const task = parseTask(part.input ?? {})
   if ('problem' in task) return step.settle(part.callId, invalidInput(task.problem))
-  const agent = plan.subagents.find(({ id }) => id === task.agent)
+  const agent = plan.subagents.find(({ agentId }) => agentId === task.agent)
   if (agent === undefined) return refuse(notAnAgent(task, plan))
   const problem = await formerProblem(run, task)
   if (problem !== undefined) return refuse(problem)
-  const access = { action: TASK, resources: [agent.id] }
-  const refused = await permissions.request(part.callId, { accesses: [access], savePatterns: [agent.id] }, signal)
+  const { agentId } = agent
+  const access = create(ToolAccessSchema, { action: TASK, resources: [agentId] })
+  const refused = await permissions.request(part.callId, { accesses: [access], savePatterns: [agentId] }, signal)
   if (refused !== undefined) return refuse(refused)
   using place = isOneTooMany(step, part) ? undefined : run.subagents.parents.enter(run.tenure.lease)
   if (place === undefined) return refuse(TOO_MANY)
   signal.throwIfAborted()
-  const delegation = { sessionID: task.former ?? run.newId('ses'), agent: agent.id }
+  const delegation = { sessionID: task.former ?? run.newId('ses'), agent: agentId }
   await step.delegated(part.callId, delegation)
   await begin(run, step, part, { delegation, task, agent }, signal)
 }
@@ -85,7 +87,7 @@ async function begin(
   run: RunContext,
   step: StepRecorder,
   part: AssistantTool,
-  given: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: SubagentSummary },
+  given: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: Agent },
   signal: AbortSignal,
 ): Promise<void> {
   const { delegation, task, agent } = given
@@ -131,12 +133,11 @@ function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: Assistan
 }
 
 /** An agent by its id; undefined: it no longer exists. */
-async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
+async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<Agent | undefined> {
   const { catalog, session } = run
   try {
     const getAgent = () => catalog.getAgent(runCall(run, signal), session.directory, id)
-    const { agent } = await tryPeer(run, signal, getAgent)
-    return { id, description: undefined, model: agent.model }
+    return (await tryPeer(run, signal, getAgent)).agent
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Rejection && error.reason === 'AGENT_NOT_FOUND') return undefined
