@@ -5,7 +5,9 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObj
 export type JsonObject = { [name: string]: JsonValue }
 
 /** Whether a value is an object, but neither null nor an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: JsonValue | undefined): value is JsonObject
+export function isObject(value: unknown): value is Record<string, unknown>
+export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -19,6 +21,11 @@ export const MAX_LEVELS = 24
 export function isDeeperThan(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
+}
+
+/** Whether a parsed value is a JSON object that services can exchange. */
+export function isFreeObject(value: unknown): value is JsonObject {
+  return isObject(value) && !isDeeperThan(value) && isJson(value)
 }
 
 /** Whether a parsed value is JSON at every level: YAML also has dates, and numbers that JSON lacks. */

@@ -76,7 +76,7 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
   ],
   'who asks what agents must not do': [
     `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-     import { agentFiles } from ${module('agents/agent-definition.ts')}
+     import { agentFiles } from ${module('definitions/agent-files.ts')}
      import { FileSource } from ${module('definitions/file-source.ts')}
      import { PermissionRule_Effect as Effect } from ${JSON.stringify(import.meta.resolve('#gen/portico/catalog/v1/catalog_pb.js'))}
      import { DirectoryWatchers } from ${module('watch/directory-watchers.ts')}

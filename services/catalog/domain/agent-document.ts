@@ -57,7 +57,7 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
     agents,
     malformed,
     permissions: rules ?? [ASK_ALWAYS],
-    ...(typeof value.default_agent === 'string' && { defaultAgent: value.default_agent }),
+    defaultAgent: typeof value.default_agent === 'string' ? value.default_agent : undefined,
   }
 }
 
@@ -166,7 +166,9 @@ function readRequest(value: unknown, at: string): Partial<RequestOverlay> {
     if (isDeeperThan(member)) throw new DocumentError(`${at}.${name} is nested more than ${MAX_LEVELS} levels deep`)
     return member
   }
-  const headers = part('headers')
-  for (const [name, text] of Object.entries(headers)) readString(text, `${at}.headers.${name}`)
-  return { headers: headers as Record<string, string>, body: part('body'), settings: part('settings') }
+  const headers = Object.entries(part('headers')).map(([name, text]) => [
+    name,
+    readString(text, `${at}.headers.${name}`),
+  ])
+  return { headers: Object.fromEntries(headers), body: part('body'), settings: part('settings') }
 }

@@ -64,20 +64,20 @@ function fromPercent(content: string, limit: number): Uint8Array {
   let length = data.indexOf(PERCENT)
   if (length === -1) return data
   for (let at = length; at < data.length; at++) {
-    let byte = data[at] as number
+    let byte = data[at]
     if (byte === PERCENT) {
-      byte = at + 2 < data.length ? digits(data[at + 1] as number, data[at + 2] as number) : NO_DIGITS
+      byte = digit(data[at + 1]) * 16 + digit(data[at + 2])
       if (byte >= NO_DIGITS) throw new AttachmentUriError('a percent sign is not followed by two hexadecimal digits')
       at += 2
     }
     if (length === limit) throw tooLarge(limit)
-    data[length++] = byte
+    data[length++] = byte ?? 0
   }
   return data.subarray(0, length)
 }
 
-function digits(high: number, low: number): number {
-  return (DIGITS[high] as number) * 16 + (DIGITS[low] as number)
+function digit(byte = 0): number {
+  return DIGITS[byte] ?? NO_DIGITS
 }
 
 function tooLarge(limit: number): AttachmentUriError {

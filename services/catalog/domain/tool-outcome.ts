@@ -28,6 +28,6 @@ export function textContent(text: string): ToolContent {
 }
 
 export function fileContent(data: Uint8Array, mime: string, name: string): ToolContent {
-  const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
-  return create(ToolContentSchema, { content: { case: 'file', value: { source, mime, name } } })
+  const value = { source: { case: 'data', value: data }, mime, name } as const
+  return create(ToolContentSchema, { content: { case: 'file', value } })
 }

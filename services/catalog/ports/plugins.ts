@@ -1,7 +1,6 @@
 import type { EditedPrompt, Plugin, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument } from '../domain/agent.ts'
-import type { PackageTarget } from '../domain/plugins/package-targets.ts'
-import type { HookedCall, KnownNames } from '../domain/plugins/plugin.ts'
+import type { HookedCall, LocationNames, PackageTarget } from '../domain/plugins/plugin.ts'
 import type { HookName, PluginEvent } from '../domain/plugins/registration.ts'
 import type { ToolOutcome } from '../domain/tool-outcome.ts'
 import type { Source } from './source.ts'
@@ -26,7 +25,7 @@ export interface Plugins {
   /** The changed prompt, and the ids of the plugins that changed it; they may name what is `known`. */
   prompt(
     prompt: EditedPrompt,
-    about: { readonly sessionId: string; readonly known: KnownNames },
+    about: { readonly sessionId: string; readonly known: LocationNames },
     signal: AbortSignal,
   ): Promise<{ readonly prompt: EditedPrompt; readonly changedBy: string[] }>
   /** The changed input of a call. Rejects with TOOL_REFUSED (metadata problem) if a plugin refuses the call. */

@@ -1,4 +1,5 @@
-import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { Location, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AgentSet } from '../domain/agent-merge.ts'
 
 /** A kind of thing that locations offer, such as agents or tools. A location has an open source of each. */
 export interface Source<T> {
@@ -28,3 +29,18 @@ export interface Offer<T> {
   /** Why existing configuration could not be read, so that its last content, if there is any, still applies. */
   readonly problems?: readonly string[] | undefined
 }
+
+/**
+ * Knows the agents of locations: the built-in ones, and those of configuration documents and Markdown files. A file
+ * that cannot be read is logged, and keeps its last content, if there is any.
+ */
+export type AgentSource = Source<AgentSet>
+
+/** Knows the instructions for all agents in a location, most general first. */
+export type InstructionSource = Source<readonly string[]>
+
+/**
+ * Knows the skills of locations, in order of their ids, which are unique. A file that cannot be read is logged, and
+ * keeps its last content, if there is any.
+ */
+export type SkillSource = Source<Skill[]>

@@ -3,7 +3,7 @@ import { EditedPromptSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseRequired } from '#shared/rpc/parse.ts'
-import { joinProblems } from '../domain/plugins/package-targets.ts'
+import { joinProblems } from '../domain/plugins/plugin.ts'
 import type { CatalogDependencies, Handlers } from './dependencies.ts'
 
 export function pluginHandlers({ locations, opened, packages }: CatalogDependencies) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { asOperator, catalogTest, rejection, writeFiles } from '#test/support/catalog.ts'
-import { untrusted } from '../domain/trust.ts'
+import { untrustedProblem } from '../domain/configuration.ts'
 
 catalogTest(
   'nothing is updated when one target is unknown; what may not run is a failure, and all are named',
@@ -13,7 +13,7 @@ catalogTest(
       catalog.client.updatePlugins({ targets: ['acme@^1', 'other'] }, asOperator),
       rejection('PLUGIN_NOT_FOUND', { field: 'targets', target: 'other' }),
     )
-    const problem = untrusted(join(catalog.project, 'opencode.json'))
+    const problem = untrustedProblem(join(catalog.project, 'opencode.json'))
     await assert.rejects(
       catalog.client.updatePlugins({ targets: ['acme@^1', 'git+https://host/a.git', 'acme@^1'] }, asOperator),
       rejection('PLUGINS_NOT_UPDATED', { problem: `acme@^1: ${problem}; git+https://host/a.git: ${problem}` }),

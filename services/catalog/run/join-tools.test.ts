@@ -4,13 +4,13 @@ import { create } from '@bufbuild/protobuf'
 import { type Location, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { locationAt } from '#test/support/location.ts'
 import type { ToolSource } from '../ports/tools.ts'
-import { joinTools } from './join-tools.ts'
+import { joinToolSources } from './join-tools.ts'
 
 const location = locationAt('/project')
 
 test('tools of several sources are offered in their order, each under a name of its own, and have their calls', async () => {
   const disposed: string[] = []
-  const joined = joinTools([
+  const joined = joinToolSources([
     source('one', ['read', 'edit'], disposed),
     source('two', ['edit', 'search'], disposed),
   ]).open(location, () => {})
@@ -33,7 +33,7 @@ test('tools of several sources are offered in their order, each under a name of 
   assert.notEqual(
     digest,
     (
-      await joinTools([source('one', ['read'], disposed)])
+      await joinToolSources([source('one', ['read'], disposed)])
         .open(location, () => {})
         .read()
     ).digest,
@@ -68,7 +68,7 @@ test('names are never the same, nor longer than providers admit', async () => {
   const long = 'x'.repeat(64)
   const names = [long, `${long.slice(2)}_2`, 'a', 'a_2']
   const sources = ['one', 'two', 'three'].map((owner) => source(owner, names, []))
-  const { value } = await joinTools(sources)
+  const { value } = await joinToolSources(sources)
     .open(location, () => {})
     .read()
   const offered = value.list().map(({ name }) => name)

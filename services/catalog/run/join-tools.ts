@@ -9,7 +9,7 @@ import type { PreparedCall, ToolSource, Tools } from '../ports/tools.ts'
  * Offers the tools of several sources, in this order. Of several tools with the same name, the first source's keeps it,
  * and the others get different ones.
  */
-export function joinTools(sources: readonly ToolSource[]): ToolSource {
+export function joinToolSources(sources: readonly ToolSource[]): ToolSource {
   return {
     open(location, changed) {
       const open = sources.map((source) => source.open(location, changed))
@@ -17,7 +17,7 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
         async read(start) {
           const offers = await Promise.all(open.map((source) => source.read(start)))
           const digest = hash('sha256', JSON.stringify(offers.map((offer) => offer.digest)), 'hex')
-          return { value: joined(offers.map((offer) => offer.value)), digest }
+          return { value: joinTools(offers.map((offer) => offer.value)), digest }
         },
         [Symbol.dispose]() {
           for (const source of open) source[Symbol.dispose]()
@@ -28,7 +28,7 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
 }
 
 /** The same for tools that are offered already. */
-export function joined(parts: readonly Tools[]): Tools {
+export function joinTools(parts: readonly Tools[]): Tools {
   return new JoinedTools(parts)
 }
 

@@ -3,12 +3,17 @@ import type { Location, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { Offer, OpenSource } from '../ports/source.ts'
 import type { Tools } from '../ports/tools.ts'
-import { joined } from './join-tools.ts'
-import { type Digests, EVENTS, type Generation, type Kind, type Offered, type Sources, UPDATES } from './offered.ts'
-
-const KINDS = Object.keys(UPDATES) as readonly Kind[]
+import {
+  type Digests,
+  EVENTS,
+  type Generation,
+  KINDS,
+  type LocationOffer,
+  type Sources,
+  UPDATES,
+} from './generation.ts'
+import { joinTools } from './join-tools.ts'
 
 /**
  * How many of a location's most recently used generations are kept: a step that names another one has to begin again.
@@ -32,13 +37,16 @@ interface Options {
   readonly clock: Clock
 }
 
+/** What each kind of source is once it is open. */
+type OpenSources = { readonly [K in keyof Sources]: ReturnType<Sources[K]['open']> }
+
 /** A directory in use: its sources are open and watch for changes, and their offers form its generations. */
 export class OpenLocation implements Disposable {
   readonly location: Location
   /** Monotonic time at which it was last used. */
   usedAt: number
   readonly #options: Options
-  readonly #sources: readonly (readonly [kind: Kind, source: OpenSource<Offered[Kind]>])[]
+  readonly #sources: OpenSources
   /** Id → generation, the most recently used one last. */
   readonly #generations = new Map<string, Generation>()
   #digests: Digests | undefined
@@ -62,7 +70,14 @@ export class OpenLocation implements Disposable {
         options.onSignal()
       }, DEBOUNCE_MS).unref()
     }
-    this.#sources = KINDS.map((kind) => [kind, options.sources[kind].open(this.location, changed)])
+    const { agents, skills, instructions, plugins, tools } = options.sources
+    this.#sources = {
+      agents: agents.open(this.location, changed),
+      skills: skills.open(this.location, changed),
+      instructions: instructions.open(this.location, changed),
+      plugins: plugins.open(this.location, changed),
+      tools: tools.open(this.location, changed),
+    }
   }
 
   /** What it offered when it was last read; undefined: it never was. */
@@ -120,22 +135,33 @@ export class OpenLocation implements Disposable {
   /** Reads the sources again, and begins a new generation if their offers have changed. */
   async reload(start = false): Promise<Generation> {
     const turn = ++this.#begun
-    const offers = await Promise.all(
-      this.#sources.map(async ([kind, source]) => [kind, await source.read(start)] as const),
-    )
-    const digests = byKind(offers, ({ digest }) => digest) as Digests
-    const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
-    const offered = byKind(offers, ({ value }) => value) as Offered
-    const generation = this.#generations.get(id) ?? this.#begin(id, offered)
+    const [agents, skills, instructions, plugins, tools] = await Promise.all([
+      this.#sources.agents.read(start),
+      this.#sources.skills.read(start),
+      this.#sources.instructions.read(start),
+      this.#sources.plugins.read(start),
+      this.#sources.tools.read(start),
+    ])
+    const offers = { agents, skills, instructions, plugins, tools }
+    const digests: Digests = new Map(KINDS.map((kind) => [kind, offers[kind].digest]))
+    const id = hash('sha256', JSON.stringify([...digests]), 'hex').slice(0, 32)
+    const offer = {
+      agents: agents.value,
+      skills: skills.value,
+      instructions: instructions.value,
+      plugins: plugins.value,
+      tools: tools.value,
+    }
+    const generation = this.#generations.get(id) ?? this.#begin(id, offer)
     // A reload that began later has ended earlier, and its result is newer.
     if (turn < this.#counted || this.#retired) return generation
     this.#counted = turn
-    this.#problems = offers.flatMap(([, { problems }]) => problems ?? [])
+    this.#problems = KINDS.flatMap((kind) => offers[kind].problems ?? [])
     const before = this.#digests
     this.#digests = digests
     for (const kind of KINDS) {
       const change = UPDATES[kind]
-      if (change === undefined || before === undefined || before[kind] === digests[kind]) continue
+      if (change === undefined || before === undefined || before.get(kind) === digests.get(kind)) continue
       this.#options.onUpdate(change)
       const event = change.case && EVENTS[change.case]
       if (event !== undefined) generation.plugins.emit(event, {})
@@ -145,12 +171,12 @@ export class OpenLocation implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#signal)
-    for (const [, source] of this.#sources) source[Symbol.dispose]()
+    for (const source of Object.values(this.#sources)) source[Symbol.dispose]()
   }
 
-  #begin(id: string, offered: Offered): Generation {
-    const { skills, tools } = offered
-    return { id, ...offered, tools: skills.length === 0 ? tools : joined([this.#options.skillTools(skills), tools]) }
+  #begin(id: string, offer: LocationOffer): Generation {
+    const { skills, tools } = offer
+    return { id, ...offer, tools: skills.length === 0 ? tools : joinTools([this.#options.skillTools(skills), tools]) }
   }
 
   #keep(generation: Generation): Generation {
@@ -160,11 +186,4 @@ export class OpenLocation implements Disposable {
     if (this.#generations.size > KEPT_GENERATIONS && oldest !== undefined) this.#generations.delete(oldest)
     return generation
   }
-}
-
-function byKind<T>(
-  offers: readonly (readonly [Kind, Offer<Offered[Kind]>])[],
-  of: (offer: Offer<Offered[Kind]>) => T,
-): Partial<Record<Kind, T>> {
-  return Object.fromEntries(offers.map(([kind, offer]) => [kind, of(offer)]))
 }

@@ -5,7 +5,7 @@ import { locationAt } from '#test/support/location.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import type { Plugins } from '../ports/plugins.ts'
 import type { Offer, Source } from '../ports/source.ts'
-import type { Sources } from './offered.ts'
+import type { Sources } from './generation.ts'
 import { OpenLocations } from './open-locations.ts'
 
 /** Locations whose agents are a number that the test sets; the test controls their timers. */

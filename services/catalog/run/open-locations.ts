@@ -8,9 +8,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import { isSamePlace } from '../domain/location.ts'
 import type { Tools } from '../ports/tools.ts'
 import { EventHub } from './event-hub.ts'
-import type { Digests, Sources } from './offered.ts'
+import type { Digests, Sources } from './generation.ts'
 import { OpenLocation } from './open-location.ts'
-import { type ReloadFailure, reloadFailure } from './reload-failure.ts'
 
 interface Dependencies {
   readonly sources: Sources
@@ -194,3 +193,16 @@ export class OpenLocations implements Disposable {
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
+
+/** A location that could not be reloaded. */
+interface ReloadFailure {
+  readonly directory: string
+  readonly problem: string
+}
+
+/** Describes what prevented a location from being reloaded. */
+function reloadFailure(directory: string, error: unknown): ReloadFailure {
+  if (error instanceof Rejection)
+    return { directory, problem: error.metadata.problem ?? 'it is gone, or cannot be read' }
+  return { directory, problem: error instanceof Error ? error.message : String(error) }
+}

@@ -12,14 +12,15 @@ export interface CommandOptions {
   readonly channel?: boolean
 }
 
-/** The descriptor of a command's channel. */
-const CHANNEL = 4
+/** Descriptors of pipes between a command, or what supervises it, and this process. */
+export const CONTROL = 3
+export const CHANNEL = 4
 
 /** How a command ended. */
 export interface CommandEnd {
   /** Null: ended by a signal. */
   readonly code: number | null
-  readonly signal: NodeJS.Signals | null
+  readonly signal: string | null
 }
 
 /**
@@ -43,10 +44,10 @@ export interface Command extends AsyncDisposable {
 /** Starts a command. Throws ToolError if the system cannot. */
 export type StartCommand = (options: CommandOptions) => Promise<Command>
 
-/** Our end of the channel of a process that was started with one. */
-export function channelOf(child: ChildProcess): Duplex | undefined {
-  const channel = child.stdio[CHANNEL]
-  return channel instanceof Duplex ? channel : undefined
+/** Our end of the pipe that a process has as this descriptor; undefined: it was started without one. */
+export function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {
+  const pipe = child.stdio[descriptor]
+  return pipe instanceof Duplex ? pipe : undefined
 }
 
 const OUTPUT_GRACE_MS = 500
@@ -70,4 +71,9 @@ export async function readToEnd(output: Readable): Promise<void> {
   await settledWithin(once(output, 'close', { signal: waiting.signal }), OUTPUT_GRACE_MS)
   waiting.abort()
   output.destroy()
+}
+
+/** Quotes a word for a shell. */
+export function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
 }

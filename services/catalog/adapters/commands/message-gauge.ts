@@ -42,7 +42,7 @@ export class MessageGauge {
     if (this.#bytes > this.#limit) throw new MessageError(`it sent a message of more than ${this.#limit} bytes`)
     for (let at = 0; at < bytes.length; at++) {
       if (this.#quoted) at = this.#text(bytes, at)
-      else this.#structure(bytes[at] as number)
+      else this.#structure(bytes[at] ?? 0)
     }
     if (this.#members > MAX_MEMBERS || this.#deepest > MAX_DEPTH) {
       throw new MessageError(`it sent a message of more than ${MAX_MEMBERS} members or ${MAX_DEPTH} levels`)
@@ -63,7 +63,7 @@ export class MessageGauge {
   #text(bytes: Uint8Array, from: number): number {
     let [hash, escaped, at] = [this.#hash, this.#escaped, from]
     for (; at < bytes.length; at++) {
-      const byte = bytes[at] as number
+      const byte = bytes[at] ?? 0
       // Strings in JSON contain no line breaks.
       if ((byte === QUOTE && !escaped) || byte === NEWLINE || byte === RETURN) {
         this.#quoted = escaped = false

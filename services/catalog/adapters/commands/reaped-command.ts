@@ -5,10 +5,19 @@ import { constants, open } from 'node:fs'
 import { Socket } from 'node:net'
 import { constants as systemConstants } from 'node:os'
 import { createInterface } from 'node:readline'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { ToolError } from '../tools/tool.ts'
-import { type Command, type CommandEnd, type CommandOptions, channelOf, readToEnd, settledWithin } from './command.ts'
+import {
+  CHANNEL,
+  CONTROL,
+  type Command,
+  type CommandEnd,
+  type CommandOptions,
+  pipeOf,
+  readToEnd,
+  settledWithin,
+} from './command.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { notStarted, startProcess } from './start-process.ts'
 
@@ -45,7 +54,7 @@ export class ReapedCommand implements Command {
     this.#reports = reports
     this.#mark = mark
     this.output = output
-    this.channel = channelOf(supervisor)
+    this.channel = pipeOf(supervisor, CHANNEL)
     this.ended = reports.end
   }
 
@@ -61,8 +70,8 @@ export class ReapedCommand implements Command {
       // The supervisors pass on all other descriptors that they inherit.
       stdio: ['pipe', 'ignore', 'ignore', 'pipe', ...(options.channel ? ['pipe' as const] : [])],
     })
-    const reports = new Reports(child.stdio[3] as Readable)
     try {
+      const reports = new Reports(pipeOf(child, CONTROL))
       if (!(await settledWithin(reports.pipe, START_MS))) throw new Error('The supervisor does not start')
       const descriptor = await reports.pipe
       const reading = await openFile(`/proc/${child.pid}/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -85,8 +94,7 @@ export class ReapedCommand implements Command {
   async [Symbol.asyncDispose](): Promise<void> {
     const child = this.#supervisor
     const gone = Promise.all([this.#reports.closed, exitOf(child)])
-    const stdin = child.stdin as Writable
-    stdin.destroy()
+    child.stdin?.destroy()
     this.channel?.destroy()
     // The command may have stopped it.
     const resume = setInterval(() => child.kill('SIGCONT'), RESUME_EVERY_MS)
@@ -110,7 +118,8 @@ class Reports {
   /** Process group of the command, once it has one. */
   group: number | undefined
 
-  constructor(source: Readable) {
+  constructor(source: Readable | undefined) {
+    if (source === undefined) throw new Error('The supervisor has no pipe')
     const pipe = Promise.withResolvers<number>()
     const end = Promise.withResolvers<CommandEnd>()
     const closed = Promise.withResolvers<void>()
@@ -121,8 +130,7 @@ class Reports {
       if (word === 'pipe') pipe.resolve(number)
       if (word === 'pid') this.group = number
       if (word === 'exit') end.resolve({ code: number, signal: null })
-      if (word === 'signal')
-        end.resolve({ code: null, signal: (SIGNALS.get(number) ?? `signal ${number}`) as NodeJS.Signals })
+      if (word === 'signal') end.resolve({ code: null, signal: SIGNALS.get(number) ?? `signal ${number}` })
     })
     lines.on('close', () => {
       pipe.reject(new Error('The supervisor ended'))

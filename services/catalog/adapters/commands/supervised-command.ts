@@ -1,10 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { codeOf } from '../files/paths.ts'
 import { ToolError } from '../tools/tool.ts'
-import { type Command, type CommandEnd, type CommandOptions, channelOf, readToEnd, settledWithin } from './command.ts'
+import {
+  CHANNEL,
+  CONTROL,
+  type Command,
+  type CommandEnd,
+  type CommandOptions,
+  pipeOf,
+  readToEnd,
+  settledWithin,
+} from './command.ts'
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts'
 import { killAll, signalGroup } from './process-table.ts'
 import { startProcess } from './start-process.ts'
@@ -54,7 +63,7 @@ export class SupervisedCommand implements Command {
     this.#group = group
     this.#mark = mark
     this.output = output
-    this.channel = channelOf(leader)
+    this.channel = pipeOf(leader, CHANNEL)
     const end = once(leader, 'exit').then(([code, signal]): CommandEnd => ({ code, signal }))
     const unwatched = once(watcher, 'exit').then((): CommandEnd => {
       throw new ToolError('supervision_lost', 'The process that watched over the command was ended')
@@ -94,8 +103,7 @@ export class SupervisedCommand implements Command {
       const group = leader.pid as number
       // The command begins only when the watcher is certain to notice it.
       await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
-      const gate = leader.stdio[3] as Writable
-      gate.end('go\n')
+      pipeOf(leader, CONTROL)?.end('go\n')
       return new SupervisedCommand(leader, watcher, output.reader, group, mark)
     } catch (error) {
       for (const each of starting) each.then((child) => child.kill('SIGKILL')).catch(() => {})

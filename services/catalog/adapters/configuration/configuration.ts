@@ -10,7 +10,6 @@ import { Turns } from '../watch/turns.ts'
 import { type DocumentFile, findDocuments } from './find-documents.ts'
 import { MAX_DOCUMENT_BYTES, parseDocument } from './parse-document.ts'
 import type { TrustedDirectories } from './trusted-directories.ts'
-import { type Variable, withVariables } from './variables.ts'
 
 interface Options {
   /** The user's configuration directory, which is trusted. */
@@ -107,11 +106,32 @@ class LocationDocuments implements OpenConfiguration {
       const value = parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString())
       if (!isObject(value)) throw new Error('the document is not an object')
       if (!own && !(await trusted.has(path))) return { path, value, trusted: false }
-      return { path, value: withVariables(value, variable) as typeof value, trusted: true }
+      return { path, value: withVariables(value, variable), trusted: true }
     } catch (error) {
       if (isOutOfDescriptors(error)) throw error
       // The reader of agents reports that, once for everybody.
       return undefined
     }
   }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Returns an environment variable; undefined: it is not set. */
+type Variable = (name: string) => string | undefined
+
+const VARIABLE = /\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/**
+ * Replaces `{env:NAME}` in all texts of a value by the variable of that name, like OpenCode; a name that is not set
+ * stays unchanged.
+ */
+function withVariables(fields: Fields, variable: Variable): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, expand(value, variable)]))
+}
+
+function expand(value: unknown, variable: Variable): unknown {
+  if (typeof value === 'string') return value.replace(VARIABLE, (text, name) => variable(name) ?? text)
+  if (Array.isArray(value)) return value.map((item) => expand(item, variable))
+  return isObject(value) ? withVariables(value, variable) : value
 }

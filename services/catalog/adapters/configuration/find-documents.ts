@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path'
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { type FoundFile, findFile } from '../files/find-file.ts'
+import { type ExistingFile, findFile } from '../files/find-file.ts'
 
 /** Names of configuration documents, lowest precedence first. */
 export const DOCUMENT_NAMES: readonly string[] = ['opencode.json', 'opencode.jsonc']
 
 /** A document that was found. */
-export interface DocumentFile extends FoundFile {
+export interface DocumentFile extends ExistingFile {
   /** It is in the user's own configuration directory. */
   readonly own: boolean
 }
@@ -43,6 +43,6 @@ export async function findDocuments(configDirectory: string, location: Location)
   return { files: found.flat(), places: [...own, ...local] }
 }
 
-function described(file: FoundFile | undefined, own: boolean): DocumentFile[] {
+function described(file: ExistingFile | undefined, own: boolean): DocumentFile[] {
   return file === undefined ? [] : [{ ...file, own }]
 }

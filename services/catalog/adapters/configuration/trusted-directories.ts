@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { isTrusted } from '#services/catalog/domain/trust.ts'
+import { isTrusted } from '#services/catalog/domain/configuration.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
 
 /**

@@ -1,7 +1,20 @@
+import { parseDocument } from 'yaml'
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
-import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 import { readBounded } from '../files/read-bounded.ts'
+
+/**
+ * Splits a Markdown text into the YAML between its first two `---` lines and the body, both trimmed. A text that does
+ * not begin with such a line is all body, and so is one whose front matter does not end.
+ */
+export function splitFrontMatter(text: string): { readonly matter: string; readonly body: string } {
+  const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  if (!normal.startsWith('---\n')) return { matter: '', body: normal.trim() }
+  const end = normal.startsWith('---\n', 4) || normal === '---\n---' ? 3 : normal.search(/\n---[ \t]*(\n|$)/)
+  if (end === -1) return { matter: '', body: normal.trim() }
+  const afterFence = normal.indexOf('\n', end + 1)
+  return { matter: normal.slice(4, Math.max(4, end)), body: afterFence === -1 ? '' : normal.slice(afterFence).trim() }
+}
 
 /** In characters. The time to parse YAML grows with their square, up to 20 s for 256 KiB of quotes. */
 const MAX_MATTER = 16 << 10
@@ -24,8 +37,6 @@ export async function readMarkdown(
 ): Promise<{ readonly fields: unknown; readonly body: string }> {
   const { matter, body } = splitFrontMatter((await readBounded(path, limit)).toString())
   if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
-  // Many projects have no such file, so the parser is only loaded here.
-  const { parseDocument } = await import('yaml')
   const read = (text: string): { readonly fields: unknown } | { readonly problem: string } => {
     try {
       const document = parseDocument(text)

@@ -17,8 +17,7 @@ import type { Attachments } from '#services/catalog/ports/attachments.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { ToolError } from '../tools/tool.ts'
-import { locate, openInside, readDirectoryInside, toToolError } from './confinement.ts'
-import { goneDirectory } from './gone-directory.ts'
+import { goneDirectory, locate, openInside, readDirectoryInside, toToolError } from './confinement.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
 const MAX_BYTES = 20 << 20

@@ -1,10 +1,9 @@
-import type { Dirent } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { fingerprintOf } from './fingerprint.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
 /** An existing regular file. */
-export interface FoundFile {
+export interface ExistingFile {
   readonly path: string
   readonly size: number
   /** Changes when the file does. */
@@ -15,7 +14,7 @@ export interface FoundFile {
  * Finds a file; with `within`, a file that a link leads out of that directory is not found. Throws if the system has no
  * descriptors left.
  */
-export async function findFile(path: string, within?: string): Promise<FoundFile | undefined> {
+export async function findFile(path: string, within?: string): Promise<ExistingFile | undefined> {
   const stats = await stat(path).catch(() => undefined)
   if (!stats?.isFile()) return undefined
   if (within !== undefined && !(await leadsInto(within, path))) return undefined
@@ -43,4 +42,9 @@ async function leadsInto(directory: string, path: string): Promise<boolean> {
     if (isOutOfDescriptors(error)) throw error
     return false
   }
+}
+
+/** Changes when a file does; empty: there is none. */
+export function fingerprintOf(path: string, stats: Stats | undefined): string {
+  return stats?.isFile() ? `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}` : ''
 }

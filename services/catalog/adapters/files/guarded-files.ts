@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { findAgentFiles } from '../agents/agent-files.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
+import { findAgentFiles } from '../definitions/agent-files.ts'
+import { findSkillFiles } from '../definitions/skill-files.ts'
 import { findRepository } from '../locations/git-repository.ts'
-import { findSkillFiles } from '../skills/skill-files.ts'
 import { realPathOf } from './confinement.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 

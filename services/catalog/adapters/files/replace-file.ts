@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { KeyedQueue } from '#shared/keyed-queue.ts'
 import { ToolError } from '../tools/tool.ts'
 import { confine, handlePath, nameIn, toToolError } from './confinement.ts'
 import { codeOf, subpathOf } from './paths.ts'
@@ -97,4 +98,17 @@ async function statOf(path: string) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
+}
+
+const edits = new KeyedQueue()
+
+/**
+ * Runs the jobs for a path one after the other, since concurrent edits of a file would lose one. Throws if the signal
+ * aborts.
+ */
+export function exclusively<T>(path: string, signal: AbortSignal, job: () => Promise<T>): Promise<T> {
+  return edits.run(path, () => {
+    signal.throwIfAborted()
+    return job()
+  })
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { projectIdOf } from '#services/catalog/domain/location.ts'
+import { fingerprintOf } from '../files/find-file.ts'
 import { codeOf } from '../files/paths.ts'
 import { readBounded } from '../files/read-bounded.ts'
 
@@ -41,7 +42,7 @@ async function repositoryAt(worktree: string): Promise<Repository | undefined> {
     // Git would wait for the writer of a pipe.
     if (!head.isFile()) return undefined
     const canonical = basename(common) === '.git' ? dirname(common) : worktree
-    const fingerprint = `${gitDirectory}\0${head.ino}\0${head.mtimeMs}\0${head.size}`
+    const fingerprint = fingerprintOf(gitDirectory, head)
     return { worktree, canonical, gitDirectory, commonDirectory: common, fingerprint }
   } catch (error) {
     // Anything that is not a readable repository is skipped, as git does.

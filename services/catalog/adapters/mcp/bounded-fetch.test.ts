@@ -15,7 +15,7 @@ async function piecesOf(t: TestContext, sent: string, type: string, method: stri
   t.after(() => server.close())
   const agent = new Agent()
   t.after(() => agent.destroy())
-  const fetch = await boundedFetch(agent, () => {})
+  const fetch = boundedFetch(agent, () => {})
   const { body } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method })
   const pieces = await Array.fromAsync(body as AsyncIterable<Uint8Array>)
   return pieces.map((piece) => Buffer.from(piece).toString())

@@ -1,5 +1,5 @@
 import type { FetchLike } from '@modelcontextprotocol/client'
-import type { Dispatcher } from 'undici'
+import { type Dispatcher, fetch as undiciFetch } from 'undici'
 import { MAX_MESSAGE_BYTES, MessageError, MessageGauge } from '../commands/message-gauge.ts'
 import { MAX_UNSOLICITED_BYTES, Pace } from './pace.ts'
 
@@ -15,18 +15,17 @@ const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2,}/g
  * A fetch that measures bodies: one that exceeds the limits of a message, or is a list of messages, breaks off, and the
  * others are passed on at a limited rate. `onAnswer` is called with each response, or with the error instead.
  */
-export async function boundedFetch(
+export function boundedFetch(
   dispatcher: Dispatcher,
   onAnswer: (method: string, answer: Response | Error) => void,
-): Promise<FetchLike> {
-  const undici = await import('undici')
-  const fetch = undici.fetch as unknown as (url: string | URL, init: object) => Promise<Response>
+): FetchLike {
+  const fetch = undiciFetch as unknown as (url: string | URL, init: object) => Promise<Response>
   return async (url, init) => {
     const method = init?.method ?? 'GET'
     try {
       const response = await fetch(url, { ...init, dispatcher })
       onAnswer(method, response)
-      return measured(response, method, method === 'GET' && !new Headers(init?.headers).has('last-event-id'))
+      return measure(response, method, method === 'GET' && !new Headers(init?.headers).has('last-event-id'))
     } catch (error) {
       if (init?.signal?.aborted !== true) onAnswer(method, error instanceof Error ? error : new Error(String(error)))
       throw error
@@ -35,7 +34,7 @@ export async function boundedFetch(
 }
 
 /** `unsolicited`: the stream of messages that answer no request. */
-function measured(response: Response, method: string, unsolicited: boolean): Response {
+function measure(response: Response, method: string, unsolicited: boolean): Response {
   const { status, statusText, headers, ok, body } = response
   if (body === null) return response
   const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
@@ -68,8 +67,8 @@ async function* pieces(
     }
     gauge.add(chunk.subarray(from))
     let passed = 0
-    for (let i = AT_ONCE - 1; i < ends.length; i += AT_ONCE) {
-      const end = ends[i] as number
+    for (const [i, end] of ends.entries()) {
+      if (i % AT_ONCE !== AT_ONCE - 1) continue
       yield chunk.subarray(passed, end)
       await pace.pass(AT_ONCE, end - passed)
       passed = end

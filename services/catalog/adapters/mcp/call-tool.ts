@@ -1,10 +1,9 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { failedCall } from './failed-call.ts'
 import { STREAM_ENDED } from './http-transport.ts'
 import { asItCame } from './list-tools.ts'
-import { toOutcome } from './tool-result.ts'
+import { failedCall, toOutcome } from './tool-result.ts'
 
 /** A call of a tool. */
 export interface ToolCall {

@@ -3,8 +3,7 @@ import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextproto
 import type { Dispatcher } from 'undici'
 import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
-import type { StartCommand } from '../commands/command.ts'
-import { quoted } from '../commands/quoted.ts'
+import { quote, type StartCommand } from '../commands/command.ts'
 import { callTool, isRequestTimeout, type ToolCall } from './call-tool.ts'
 import { HttpTransport } from './http-transport.ts'
 import { listTools, type ServerTools } from './list-tools.ts'
@@ -105,11 +104,11 @@ async function transportTo(
   directory: string,
   { start, shell, environment, dispatcher }: ConnectMeans,
 ): Promise<StdioTransport | HttpTransport> {
-  if (target.type === 'remote') return HttpTransport.create({ ...target, dispatcher })
+  if (target.type === 'remote') return new HttpTransport({ ...target, dispatcher })
   return new StdioTransport(
     await start({
       shell,
-      command: `exec 0<&4 1>&4 4>&-; exec ${target.command.map(quoted).join(' ')}`,
+      command: `exec 0<&4 1>&4 4>&-; exec ${target.command.map(quote).join(' ')}`,
       directory: resolve(directory, target.cwd ?? '.'),
       environment: { ...environment, ...target.environment },
       channel: true,

@@ -43,17 +43,9 @@ export class HttpTransport implements Transport {
   #why = 'it was closed'
   #closing: Promise<void> | undefined
 
-  private constructor(inner: StreamableHTTPClientTransport) {
-    this.#inner = inner
-  }
-
-  static async create({ url, headers, dispatcher }: HttpTarget): Promise<HttpTransport> {
-    const created = Promise.withResolvers<HttpTransport>()
-    const fetch = await boundedFetch(dispatcher, (method, answer) => {
-      void created.promise.then((transport) => transport.#observe(method, answer))
-    })
-    const inner = new StreamableHTTPClientTransport(new URL(url), {
-      fetch,
+  constructor({ url, headers, dispatcher }: HttpTarget) {
+    this.#inner = new StreamableHTTPClientTransport(new URL(url), {
+      fetch: boundedFetch(dispatcher, (method, answer) => this.#observe(method, answer)),
       requestInit: { headers: { ...headers } },
       // Its headers must not be sent to anybody else.
       redirectPolicy: 'same-origin',
@@ -63,9 +55,6 @@ export class HttpTransport implements Transport {
         return () => clearTimeout(timer)
       },
     })
-    const transport = new HttpTransport(inner)
-    created.resolve(transport)
-    return transport
   }
 
   /** Why it was closed, for people. */

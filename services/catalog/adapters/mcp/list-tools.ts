@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client'
 import { type Tool, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { readToolSchema, SchemaProblem } from '#services/catalog/domain/mcp/tool-schema.ts'
-import { isObject, type JsonValue } from '#shared/json.ts'
+import { isObject } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 
 /** Accepts any result, made well-formed: its content is checked here, so that one bad part does not spoil the rest. */
@@ -58,7 +58,7 @@ function readTool(given: unknown): Tool | undefined {
   if (name === undefined || !isObject(given) || needsTask(given.execution)) return undefined
   const { description = given.title } = given
   try {
-    const inputSchema = readToolSchema(given.inputSchema as JsonValue | undefined)
+    const inputSchema = readToolSchema(given.inputSchema)
     const text = typeof description === 'string' ? shortened(description) : ''
     return create(ToolSchema, { name, description: text, inputSchema })
   } catch (error) {

@@ -6,15 +6,13 @@ import {
   McpServer_Status as Status,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
-import { type McpEntry, readMcpEntries } from '#services/catalog/domain/mcp/server-entry.ts'
+import { type McpEntry, readMcpEntries, type UsableEntry } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { Offer, OpenSource } from '#services/catalog/ports/source.ts'
 import type { Tools } from '#services/catalog/ports/tools.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
 import type { ServerTools } from './list-tools.ts'
 import type { McpServer } from './mcp-server.ts'
-import { McpTools, type OfferedTool } from './mcp-tools.ts'
-import type { UsableEntry } from './server-options.ts'
-import { offeredName } from './tool-name.ts'
+import { McpTools, type OfferedTool, toolNameOf } from './mcp-tools.ts'
 
 interface Options {
   readonly configuration: OpenConfiguration
@@ -109,7 +107,7 @@ export class LocationServers implements OpenSource<Tools> {
     for (const [name, server] of this.#servers) {
       const left = [...server.listed.omitted]
       for (const tool of server.listed.tools) {
-        const key = offeredName(name, tool.name)
+        const key = toolNameOf(name, tool.name)
         if (offered.size < MAX_TOOLS && !offered.has(key)) offered.set(key, { name: key, server, tool })
         else left.push(tool.name)
       }

@@ -1,15 +1,29 @@
 import { type McpServer as McpServerState, McpServer_Status as State } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { UsableEntry } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
-import type { ProcessPlace } from '#services/catalog/run/process-places.ts'
+import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-places.ts'
+import type { Clock } from '#shared/clock.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Places } from '#shared/places.ts'
 import type { ToolCall } from './call-tool.ts'
-import type { Connection } from './connect.ts'
-import { failedCall, messageOf } from './failed-call.ts'
+import type { Connection, ConnectOptions } from './connect.ts'
 import type { ServerTools } from './list-tools.ts'
 import { Retry } from './retry.ts'
-import type { ServerOptions, UsableEntry } from './server-options.ts'
 import { ToolList } from './tool-list.ts'
+import { failedCall, messageOf } from './tool-result.ts'
+
+/** What a server works with. */
+interface Options {
+  readonly connect: (entry: UsableEntry, options: ConnectOptions) => Promise<Connection>
+  readonly places: ProcessPlaces
+  readonly clock: Clock
+  /** What was last known about its tools; undefined: nothing. */
+  readonly listed: ServerTools | undefined
+  /** Its status has changed. */
+  readonly onStatus: () => void
+  /** Its tools became known, or have changed. */
+  readonly onTools: () => void
+}
 
 type Status = Pick<McpServerState, 'status' | 'error'>
 
@@ -36,7 +50,7 @@ const MAX_CALLS = 32
  */
 export class McpServer {
   readonly entry: UsableEntry
-  readonly #options: ServerOptions
+  readonly #options: Options
   readonly #startMs: number
   readonly #calls = new Places(MAX_CALLS)
   readonly #closing = new AbortController()
@@ -49,7 +63,7 @@ export class McpServer {
   /** The server that is being ended. */
   #ending: Promise<void> = Promise.resolve()
 
-  constructor(entry: UsableEntry, options: ServerOptions) {
+  constructor(entry: UsableEntry, options: Options) {
     this.entry = entry
     this.#options = options
     this.#startMs = entry.timeoutMs ?? START_MS

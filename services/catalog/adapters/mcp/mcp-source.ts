@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { LRUCache } from 'lru-cache'
-import type { Agent } from 'undici'
+import { Agent } from 'undici'
 import type { Location, McpServer as McpServerState } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type CatalogEvent, McpServerUpdatedSchema, McpToolsChangedSchema } from '#gen/portico/catalog/v1/event_pb.js'
+import type { UsableEntry } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { McpServers } from '#services/catalog/ports/mcp-servers.ts'
 import type { OpenSource } from '#services/catalog/ports/source.ts'
 import type { ToolSource, Tools } from '#services/catalog/ports/tools.ts'
@@ -14,7 +15,6 @@ import type { ConnectMeans } from './connect.ts'
 import type { ServerTools } from './list-tools.ts'
 import { LocationServers } from './location-servers.ts'
 import { McpServer } from './mcp-server.ts'
-import type { UsableEntry } from './server-options.ts'
 
 interface Options extends Omit<ConnectMeans, 'dispatcher'> {
   readonly configuration: Configuration
@@ -48,7 +48,13 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     maxSize: MAX_REMEMBERED,
     sizeCalculation: (listed) => JSON.stringify(listed).length,
   })
-  #agent: Promise<Agent> | undefined
+  readonly #dispatcher = new Agent({
+    allowH2: false,
+    pipelining: 1,
+    connect: { timeout: CONNECT_MS },
+    headersTimeout: HEADERS_MS,
+    bodyTimeout: 0,
+  })
 
   constructor(options: Options) {
     this.#options = options
@@ -66,7 +72,11 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
           places,
           clock,
           listed: this.#recall(directory, entry),
-          connect: async (_, options) => await this.#connect(entry, directory, options),
+          connect: async (_, options) => {
+            // The client takes time to load, and most catalogs never need it.
+            const { connect } = await import('./connect.ts')
+            return await connect(entry.target, directory, { ...this.#options, dispatcher: this.#dispatcher }, options)
+          },
           onStatus: () => {
             const { error } = server.status
             if (error !== undefined) logger.warn({ directory, server: name, error }, 'An MCP server cannot be used now')
@@ -117,12 +127,7 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#ending)
-    await (await this.#agent)?.destroy()
-  }
-
-  async #connect(entry: UsableEntry, directory: string, options: Parameters<typeof connectTo>[3]) {
-    this.#agent ??= newAgent()
-    return await connectTo(entry.target, directory, { ...this.#options, dispatcher: await this.#agent }, options)
+    await this.#dispatcher.destroy()
   }
 
   /** Only once: when the location is rebuilt, its servers list their tools again. */
@@ -144,20 +149,4 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
 
 function keyOf(directory: string, entry: UsableEntry): string {
   return JSON.stringify([directory, entry])
-}
-
-type Connect = typeof import('./connect.ts').connect
-
-// Loading the client takes time, so it is only loaded when a configured server is needed.
-const connectTo: Connect = async (...words) => (await import('./connect.ts')).connect(...words)
-
-async function newAgent(): Promise<Agent> {
-  const { Agent } = await import('undici')
-  return new Agent({
-    allowH2: false,
-    pipelining: 1,
-    connect: { timeout: CONNECT_MS },
-    headersTimeout: HEADERS_MS,
-    bodyTimeout: 0,
-  })
 }

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
+import { isObject } from '#shared/json.ts'
 import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
-import { readSlowly } from '../commands/read-slowly.ts'
-import { knownMessage } from './known-message.ts'
+import { readSlowly } from '../commands/process-output.ts'
 import { MAX_UNSOLICITED_BYTES, Pace } from './pace.ts'
 
 /** How many messages are processed in one turn of the event loop. */
@@ -94,7 +94,7 @@ export class StdioTransport implements Transport {
       const lines = this.#lines.push(chunk)
       for (const [index, line] of lines.entries()) {
         if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
-        const message = this.#isUnsolicited(line) ? undefined : knownMessage(line)
+        const message = this.#isUnsolicited(line) ? undefined : parseMessage(line)
         if (message === undefined || this.#closing !== undefined) continue
         if ('id' in message && !('method' in message)) this.#open.delete(message.id)
         this.onmessage?.(message)
@@ -127,5 +127,32 @@ export class StdioTransport implements Transport {
     await using _ = this.#command
     this.#channel.end()
     if (!(await settledWithin(this.#command.ended, END_MS))) await this.#command.terminate(TERMINATE_MS)
+  }
+}
+
+const NOTIFICATIONS = new Set(['notifications/tools/list_changed', 'notifications/progress', 'notifications/cancelled'])
+
+/**
+ * Parses a message of a server if it matters here: a response, a request, or one of a few notifications. Undefined:
+ * anything else, including text that is not a message, which servers do print where messages belong.
+ */
+function parseMessage(text: string): JSONRPCMessage | undefined {
+  // Text that is not an object is not worth an exception.
+  if (!/^\s*\{/.test(text)) return undefined
+  const value = parsed(text)
+  if (!isObject(value) || value.jsonrpc !== '2.0') return undefined
+  const wanted = isId(value.id) || (value.id === undefined && NOTIFICATIONS.has(String(value.method)))
+  return wanted ? (value as JSONRPCMessage) : undefined
+}
+
+function isId(id: unknown): boolean {
+  return typeof id === 'number' || typeof id === 'string'
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

@@ -2,7 +2,7 @@ import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { detectMime } from '#services/catalog/domain/mime.ts'
 import { completed, failed, fileContent, type ToolOutcome, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { MAX_BYTES, OutputWindow } from '#services/catalog/domain/truncate.ts'
-import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
+import { isFreeObject, isObject, type JsonObject } from '#shared/json.ts'
 
 const MAX_FILES = 20
 const MAX_ITEMS = 1_000
@@ -31,9 +31,8 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
   const { text, truncated } = window.text()
   const content: ToolContent[] = [...(text === '' ? [] : [textContent(text)]), ...files]
   if (content.length === 0) content.push(textContent('(no output)'))
-  const isShown =
-    structured !== undefined && structured.length <= MAX_STRUCTURED && !isDeeperThan({ structuredContent })
-  const metadata: JsonObject = { truncated, ...(isShown && { structuredContent: structuredContent as JsonObject }) }
+  const shown = structured !== undefined && structured.length <= MAX_STRUCTURED ? { structuredContent } : {}
+  const metadata: JsonObject = { truncated, ...(isFreeObject(shown) && shown) }
   if (result.isError !== true) return completed(content, metadata)
   return failed('mcp_error', 'The tool reports an error', content, metadata)
 }
@@ -79,4 +78,20 @@ function fileOf(base64: unknown, mimeType: unknown, name: string): ToolContent |
 function nameIn(uri: unknown): string {
   const path = typeof uri === 'string' ? (URL.parse(uri)?.pathname ?? '') : ''
   return path.split('/').at(-1)?.slice(0, 100) || 'resource'
+}
+
+const MAX_MESSAGE = 1_000
+
+/** A failed call, for the model. */
+export function failedCall(kind: string, message: string): ToolOutcome {
+  return failed(kind, cut(message))
+}
+
+/** The message of an error, for people, shortened to a line or two. */
+export function messageOf(error: unknown): string {
+  return cut(error instanceof Error ? error.message : String(error))
+}
+
+function cut(message: string): string {
+  return message.slice(0, MAX_MESSAGE).toWellFormed()
 }

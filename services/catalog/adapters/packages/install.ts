@@ -2,6 +2,7 @@ import { chmod, lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PackageError, type PackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
+import { isObject } from '#shared/json.ts'
 import { codeOf } from '../files/paths.ts'
 import { CACHE, type Npm } from './npm.ts'
 
@@ -78,10 +79,11 @@ export async function lookUp(
   const aliases = specifiers.map(({ name, wanted }, i) => [`p${i}`, `npm:${name}@${wanted}`] as const)
   await writeDependencies(folder, Object.fromEntries(aliases))
   const answer = await npm.run(['outdated'], folder, limitMs, signal)
-  const versions = Object.entries(answer).map(
-    ([alias, entry]) => [alias.split(':')[0], (entry as { readonly wanted?: string }).wanted] as const,
-  )
-  return aliases.map(([alias]) => versions.find(([name]) => name === alias)?.[1])
+  const entries = Object.entries(answer)
+  return aliases.map(([alias]) => {
+    const [, entry] = entries.find(([key]) => key.split(':')[0] === alias) ?? []
+    return isObject(entry) && typeof entry.wanted === 'string' ? entry.wanted : undefined
+  })
 }
 
 async function writeDependencies(folder: string, dependencies: Readonly<Record<string, string>>): Promise<void> {

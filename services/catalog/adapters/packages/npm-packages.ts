@@ -88,7 +88,7 @@ export class NpmPackages implements PluginPackages {
     const specifiers = installed.map(({ one }) => one.specifier)
     const newest = await this.#lookUp(specifiers, this.#limits.checkMs, signal).catch((error: unknown) => {
       signal.throwIfAborted()
-      return error as Error
+      return error instanceof Error ? error : new PackageError(String(error))
     })
     for (const [i, { one, version }] of installed.entries()) {
       const found = newest instanceof Error ? undefined : newest[i]

@@ -5,8 +5,7 @@ import { PackageError } from '#services/catalog/domain/package-specifier.ts'
 import { isObject } from '#shared/json.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Places } from '#shared/places.ts'
-import { type CommandEnd, readToEnd, type StartCommand } from '../commands/command.ts'
-import { quoted } from '../commands/quoted.ts'
+import { type CommandEnd, quote, readToEnd, type StartCommand } from '../commands/command.ts'
 
 const AT_ONCE = 4
 const MAX_HEAP_MIB = 512
@@ -63,7 +62,7 @@ export class Npm {
     const { PATH = '' } = environment
     const node = [process.execPath, '--no-warnings', `--max-old-space-size=${MAX_HEAP_MIB}`]
     const all = [...node, await findNpm(PATH), ...words, ...SETTINGS, `--registry=${registry}`]
-    const command = `exec ${all.map(quoted).join(' ')}`
+    const command = `exec ${all.map(quote).join(' ')}`
     const late = AbortSignal.timeout(limitMs)
     await using child = await start({ shell, command, directory: folder, environment: { PATH, HOME: folder } })
     let output = ''

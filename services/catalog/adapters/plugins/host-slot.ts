@@ -1,6 +1,6 @@
 import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-places.ts'
 import type { HostEnd, PluginHost } from './plugin-host.ts'
-import { waited } from './waiting.ts'
+import { pause } from './wait.ts'
 
 /** Time from a failed start to the next one, doubled by each further failure. */
 const FIRST_MS = 1_000
@@ -87,7 +87,7 @@ export class HostSlot implements AsyncDisposable {
 
   async #begin(): Promise<Running> {
     const { signal } = this.#closed
-    for (let pause = FIRST_MS; ; pause = Math.min(2 * pause, MAX_MS)) {
+    for (let milliseconds = FIRST_MS; ; milliseconds = Math.min(2 * milliseconds, MAX_MS)) {
       let own: Running | undefined
       const place = await this.#options.places.take(signal, () => {
         // A process that is being ended gives up its place anyway.
@@ -98,7 +98,7 @@ export class HostSlot implements AsyncDisposable {
         return own
       } catch (error) {
         this.#problem = error instanceof Error ? error.message : String(error)
-        await waited(pause, signal)
+        await pause(milliseconds, signal)
       }
     }
   }

@@ -3,19 +3,18 @@ import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Offer } from '#services/catalog/ports/source.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
 import type { PlaceWatch } from '../watch/place-watch.ts'
-import type { DeclaredPlugin } from './declared-plugin.ts'
 import { Duplicates } from './duplicates.ts'
 import type { HostSlot } from './host-slot.ts'
 import { Plugin } from './plugin.ts'
 import { digestOf, type PluginContext } from './plugin-context.ts'
-import type { FoundPlugins } from './plugin-files.ts'
+import type { DeclaredPlugin, PluginFiles } from './plugin-files.ts'
 import type { HostEnd, PluginHost } from './plugin-host.ts'
 import { PluginSet } from './plugin-set.ts'
 
 interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
   readonly configuration: OpenConfiguration
   readonly watch: PlaceWatch
-  find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<FoundPlugins>
+  find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<PluginFiles>
   openSlot(onEnd: (host: PluginHost, end: HostEnd) => void): HostSlot
 }
 
@@ -89,11 +88,11 @@ export class LocationPlugins implements AsyncDisposable {
     return this.#present()
   }
 
-  async #find(): Promise<FoundPlugins> {
+  async #find(): Promise<PluginFiles> {
     return await this.#options.find(await this.#options.configuration.read())
   }
 
-  #follow({ places, folders }: FoundPlugins): void {
+  #follow({ places, folders }: PluginFiles): void {
     this.#options.watch.follow({ places: [...places, ...this.#files()], folders })
   }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { RunningCall } from './plugin-run.ts'
-import { waited } from './waiting.ts'
+import { pause } from './wait.ts'
 
 /** How long a call may continue after it was aborted. */
 const ABORT_MS = 5_000
@@ -35,12 +35,12 @@ export async function makeCall(
   const over = new AbortController()
   const stop = async (): Promise<void> => {
     call.abort()
-    if (await waited(ABORT_MS, over.signal)) overdue.stuck()
+    if (await pause(ABORT_MS, over.signal)) overdue.stuck()
   }
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) void stop()
   if (limitMs !== undefined)
-    void waited(limitMs, over.signal).then(async (late) => {
+    void pause(limitMs, over.signal).then(async (late) => {
       if (late) await overdue.late()
     })
   try {

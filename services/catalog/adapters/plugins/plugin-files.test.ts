@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { untrusted } from '#services/catalog/domain/trust.ts'
+import { untrustedProblem } from '#services/catalog/domain/configuration.ts'
 import { writeFiles } from '#test/support/catalog.ts'
 import { locationAt } from '#test/support/location.ts'
 import { TrustedDirectories } from '../configuration/trusted-directories.ts'
@@ -57,6 +57,6 @@ test('a link in an untrusted project makes no plugins of what lies in a trusted 
     return declared.map(({ problem }) => problem)
   }
   const path = join(folder, 'theirs/.opencode/plugins/clean.js')
-  assert.deepEqual(await findIn(join(folder, 'theirs')), [untrusted(path)])
+  assert.deepEqual(await findIn(join(folder, 'theirs')), [untrustedProblem(path)])
   assert.deepEqual(await findIn(join(folder, 'trusted/own')), [undefined])
 })

@@ -1,15 +1,27 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
+import { type ConfigurationDocument, untrustedProblem } from '#services/catalog/domain/configuration.ts'
 import { parsePackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
-import { untrusted } from '#services/catalog/domain/trust.ts'
+import type { PluginOrigin } from '#services/catalog/domain/plugins/plugin.ts'
 import { isObject } from '#shared/json.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
 import type { TrustedDirectories } from '../configuration/trusted-directories.ts'
 import { entriesOf, findFile } from '../files/find-file.ts'
 import type { WatchedPlaces } from '../watch/place-watch.ts'
-import type { DeclaredPlugin } from './declared-plugin.ts'
+
+/** A plugin that is named in a configuration, or found in a folder of plugins. */
+export interface DeclaredPlugin {
+  /** Unique within its location. */
+  readonly key: string
+  readonly origin: PluginOrigin
+  /** JSON from the configuration; null: none. */
+  readonly options: unknown
+  /** Changes when its module or its options do. */
+  readonly fingerprint: string
+  /** Why it must not run; undefined: it may. */
+  readonly problem: string | undefined
+}
 
 const MODULE = /\.[cm]?[jt]s$/
 const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
@@ -28,7 +40,7 @@ interface Options {
 }
 
 /** The plugins that were found, and where they were looked for. */
-export interface FoundPlugins extends WatchedPlaces {
+export interface PluginFiles extends WatchedPlaces {
   readonly declared: readonly DeclaredPlugin[]
 }
 
@@ -42,7 +54,7 @@ export async function findPlugins(
   { configDirectory, home, trusted }: Options,
   location: Location,
   documents: readonly ConfigurationDocument[],
-): Promise<FoundPlugins> {
+): Promise<PluginFiles> {
   const folders = [
     { path: join(configDirectory, 'plugins'), level: undefined },
     ...levelsOf(location).map((level) => ({ path: join(level, '.opencode', 'plugins'), level })),
@@ -62,7 +74,8 @@ export async function findPlugins(
     }),
   )
   const all = new Map<string, Named>()
-  for (const one of [...named, ...inFolders.flat()] as readonly Named[]) {
+  const candidates: readonly Named[] = [...named, ...inFolders.flat()]
+  for (const one of candidates) {
     const key = one.local ?? one.target ?? ''
     const before = all.get(key)
     // An untrusted document cannot change trusted plugins, and one that gives no options keeps the earlier ones.
@@ -141,7 +154,7 @@ async function describe(key: string, named: Named, hasPlace: boolean): Promise<D
 }
 
 function problemOf({ trusted, by }: Named, hasPlace: boolean, length: number): string | undefined {
-  if (!trusted) return untrusted(by)
+  if (!trusted) return untrustedProblem(by)
   if (!hasPlace) return `A location has at most ${MAX_PLUGINS} plugins`
   return length > MAX_OPTIONS ? `Its options have more than ${MAX_OPTIONS} characters` : undefined
 }

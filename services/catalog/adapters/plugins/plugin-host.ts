@@ -2,10 +2,9 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
+import { type Command, type CommandEnd, quote, type StartCommand } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
-import { logOutput } from '../commands/log-output.ts'
-import { quoted } from '../commands/quoted.ts'
+import { logOutput } from '../commands/process-output.ts'
 import type { PluginStart, ToHost, ToPlugin } from './host/protocol.ts'
 import { ChannelMisused, HostMessages } from './host-messages.ts'
 
@@ -95,7 +94,7 @@ export class PluginHost implements AsyncDisposable {
     const { start, directory, environment } = options
     const command = await start({
       shell: '/bin/sh',
-      command: `exec ${quoted(process.execPath)} --disable-sigusr1 --import ${quoted(KEEP_COMPILED)} ${quoted(HOST)}`,
+      command: `exec ${quote(process.execPath)} --disable-sigusr1 --import ${quote(KEEP_COMPILED)} ${quote(HOST)}`,
       directory,
       environment,
       channel: true,

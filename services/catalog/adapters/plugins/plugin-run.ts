@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import { type CallName, MAX_ERROR, type PluginStart } from './host/protocol.ts'
 import type { PluginHost } from './plugin-host.ts'
-import { readMessage, readMetadata } from './said.ts'
+import { readMessage, readMetadata } from './plugin-messages.ts'
 
 interface Options {
   readonly start: PluginStart
@@ -128,6 +128,6 @@ export class PluginRun {
       const metadata = readMetadata(message.metadata)
       if (metadata !== undefined) call.progress?.(metadata)
     } else if (message.type === 'result') call.resolve(message.value)
-    else call.reject(new ThrownByPlugin(String(message.error).slice(0, MAX_ERROR)))
+    else call.reject(new ThrownByPlugin(message.error.slice(0, MAX_ERROR)))
   }
 }

@@ -9,8 +9,12 @@ import {
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
 import { rule } from '#services/catalog/domain/builtin-agents.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
-import { type PackageTarget, packageTargets } from '#services/catalog/domain/plugins/package-targets.ts'
-import type { HookedCall, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
+import {
+  type HookedCall,
+  type LocationNames,
+  type PackageTarget,
+  packageTargets,
+} from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
   type HookName,
@@ -23,11 +27,11 @@ import { isObject } from '#shared/json.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { promptInput, readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
+import { promptInput, readCallChange, readInstructions, readPromptChange, readTextChange } from './hook-changes.ts'
 import type { Plugin } from './plugin.ts'
+import { cut, pieceOf } from './plugin-messages.ts'
 import { ThrownByPlugin } from './plugin-run.ts'
-import { cut, pieceOf } from './said.ts'
-import { forAWhile } from './waiting.ts'
+import { waitAtMost } from './wait.ts'
 
 /** A tool of a plugin, under its name in the location. */
 export interface NamedTool {
@@ -85,12 +89,12 @@ export class PluginSet implements Plugins {
 
   async settled(signal: AbortSignal): Promise<void> {
     const settled = Promise.all(this.#all.map((plugin) => plugin.settled()))
-    await orAborted(forAWhile(settled, SETTLE_MS), signal)
+    await orAborted(waitAtMost(settled, SETTLE_MS), signal)
   }
 
   async prompt(
     prompt: EditedPrompt,
-    { sessionId, known }: { readonly sessionId: string; readonly known: KnownNames },
+    { sessionId, known }: { readonly sessionId: string; readonly known: LocationNames },
     signal: AbortSignal,
   ): ReturnType<Plugins['prompt']> {
     let current = prompt

@@ -6,9 +6,9 @@ import type { CallIdentity, PreparedCall, Tools } from '#services/catalog/ports/
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { PluginFailed } from './plugin-context.ts'
+import { readResult } from './plugin-messages.ts'
 import { RunEnded, ThrownByPlugin } from './plugin-run.ts'
 import type { NamedTool } from './plugin-set.ts'
-import { readResult } from './said.ts'
 
 /** Longest silence of a call, which its reports interrupt, and its maximum time, however much it reports. */
 const SILENCE_MS = 120_000

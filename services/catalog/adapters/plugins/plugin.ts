@@ -7,14 +7,14 @@ import {
 } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
 import { Places } from '#shared/places.ts'
-import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
 import { type CallOptions, makeCall } from './make-call.ts'
 import { digestOf, logFailure, type PluginContext, PluginFailed } from './plugin-context.ts'
+import type { DeclaredPlugin } from './plugin-files.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { PluginModule } from './plugin-module.ts'
 import { PluginRun, RunEnded } from './plugin-run.ts'
-import { acquire, forAWhile } from './waiting.ts'
+import { acquire, waitAtMost } from './wait.ts'
 
 const MAX_DEATHS = 3
 const DEATHS_WITHIN_MS = 60_000
@@ -80,7 +80,7 @@ export class Plugin {
 
   /** The same, but resolves after a time limit as well, which all callers share. */
   known(): Promise<void> {
-    this.#known ??= forAWhile(this.settled())
+    this.#known ??= waitAtMost(this.settled())
     return this.#known
   }
 

@@ -2,9 +2,8 @@ import { accessTo } from '#services/catalog/domain/access.ts'
 import { isText } from '#services/catalog/domain/mime.ts'
 import { MAX_REPLACED_LENGTH, replaceText } from '#services/catalog/domain/replace-text.ts'
 import { locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
-import { exclusively } from '../files/exclusively.ts'
 import { readHandle } from '../files/read-bounded.ts'
-import { replaceFile } from '../files/replace-file.ts'
+import { exclusively, replaceFile } from '../files/replace-file.ts'
 import {
   FILE_TOOL_TIMEOUT_MS,
   objectSchema,

@@ -1,7 +1,6 @@
 import { accessTo } from '#services/catalog/domain/access.ts'
 import { locate, nameIn } from '../files/confinement.ts'
-import { exclusively } from '../files/exclusively.ts'
-import { replaceFile } from '../files/replace-file.ts'
+import { exclusively, replaceFile } from '../files/replace-file.ts'
 import { FILE_TOOL_TIMEOUT_MS, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
 
 const MAX_CONTENT_CHARACTERS = 5_000_000

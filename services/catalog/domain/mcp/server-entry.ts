@@ -1,7 +1,6 @@
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { isObject } from '#shared/json.ts'
-import type { ConfigurationDocument } from '../configuration.ts'
-import { untrusted } from '../trust.ts'
+import { type ConfigurationDocument, untrustedProblem } from '../configuration.ts'
 
 /** Where an MCP server is. */
 export type McpTarget =
@@ -32,6 +31,9 @@ export type McpEntry =
       readonly problem: string
     }
 
+/** An entry for a server that may run. */
+export type UsableEntry = Extract<McpEntry, { readonly type: 'usable' }>
+
 /**
  * Maximum number of servers of a location, both from trusted documents and from others; as many more are listed as
  * refused.
@@ -48,8 +50,10 @@ const MAX_TIMEOUT_MS = 3_600_000
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 
-interface Given {
-  readonly value: Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, unknown>>
+
+interface Configured {
+  readonly value: Fields
   readonly document: ConfigurationDocument
   readonly enabled: boolean
 }
@@ -61,23 +65,27 @@ interface Given {
  * refused, and the others remain.
  */
 export function readMcpEntries(documents: readonly ConfigurationDocument[]): McpEntry[] {
-  const given = new Map<string, Given | undefined>()
+  const all = new Map<string, Configured | undefined>()
   for (const document of documents) {
     const { mcp } = document.value
     for (const [name, value] of Object.entries(isObject(mcp) ? mcp : {}))
-      given.set(name, overlaid(given.get(name), value, document))
+      all.set(name, overlay(all.get(name), value, document))
   }
   let trusted = 0
   let others = 0
-  return [...given].flatMap(([name, entry]): McpEntry[] => {
+  return [...all].flatMap(([name, entry]): McpEntry[] => {
     const place = entry?.document.trusted ? trusted++ : others++
     if (place >= 2 * MAX_SERVERS) return []
     if (place < MAX_SERVERS) return [toEntry(name, entry)]
-    return [refused(name.slice(0, 64), `a location has at most ${MAX_SERVERS} MCP servers`)]
+    return [refuse(name.slice(0, 64), `a location has at most ${MAX_SERVERS} MCP servers`)]
   })
 }
 
-function overlaid(before: Given | undefined, value: unknown, document: ConfigurationDocument): Given | undefined {
+function overlay(
+  before: Configured | undefined,
+  value: unknown,
+  document: ConfigurationDocument,
+): Configured | undefined {
   if (before?.document.trusted && !document.trusted) return before
   if (!isObject(value)) return undefined
   const { enabled } = value
@@ -86,69 +94,63 @@ function overlaid(before: Given | undefined, value: unknown, document: Configura
   return { ...before, enabled }
 }
 
-function toEntry(name: string, given: Given | undefined): McpEntry {
-  if (!NAME.test(name))
-    return refused(name.slice(0, 64), 'its name must be 1 to 64 letters, digits, spaces and . _ @ -')
-  if (given === undefined) return refused(name, 'it must be an object')
-  const { value, document, enabled } = given
+function toEntry(name: string, configured: Configured | undefined): McpEntry {
+  if (!NAME.test(name)) return refuse(name.slice(0, 64), 'its name must be 1 to 64 letters, digits, spaces and . _ @ -')
+  if (configured === undefined) return refuse(name, 'it must be an object')
+  const { value, document, enabled } = configured
   if (!enabled) return { type: 'disabled', name }
-  const problem = problemOf(value)
-  if (problem !== undefined) return refused(name, `${document.path}: ${problem}`)
-  if (!document.trusted) return refused(name, untrusted(document.path))
+  const form = readForm(value)
+  if (typeof form === 'string') return refuse(name, `${document.path}: ${form}`)
+  if (!document.trusted) return refuse(name, untrustedProblem(document.path))
   const [, unset] = /\{env:([^{}]*)\}/.exec(JSON.stringify(value)) ?? []
-  if (unset !== undefined) return refused(name, `${document.path}: the environment variable ${unset} is not set`)
+  if (unset !== undefined) return refuse(name, `${document.path}: the environment variable ${unset} is not set`)
   if (isObject(value.oauth)) {
-    return refused(name, 'OAuth is not supported: give the server a token in `headers`', Status.NEEDS_AUTH)
+    return refuse(name, 'OAuth is not supported: give the server a token in `headers`', Status.NEEDS_AUTH)
   }
-  const timeoutMs = value.timeout as number | undefined
-  const target: McpTarget =
-    value.type === 'local'
-      ? {
-          type: 'local',
-          command: value.command as string[],
-          environment: (value.environment ?? {}) as Record<string, string>,
-          cwd: value.cwd as string | undefined,
-        }
-      : { type: 'remote', url: value.url as string, headers: (value.headers ?? {}) as Record<string, string> }
-  return { type: 'usable', name, target, timeoutMs }
+  return { type: 'usable', name, ...form }
 }
 
-/** What is wrong with the form of an entry. */
-function problemOf(value: Readonly<Record<string, unknown>>): string | undefined {
+/** Reads the members of an entry, or says what is wrong with its form. */
+function readForm(value: Fields): Pick<UsableEntry, 'target' | 'timeoutMs'> | string {
   const { timeout, enabled } = value
   if (enabled !== undefined && typeof enabled !== 'boolean') return '`enabled` must be true or false'
   if (timeout !== undefined && !isTimeout(timeout)) return `\`timeout\` must be milliseconds, 1 to ${MAX_TIMEOUT_MS}`
   if (JSON.stringify(value).length > MAX_CHARACTERS) return `it has more than ${MAX_CHARACTERS} characters`
-  if (value.type === 'local') return localProblem(value)
-  if (value.type === 'remote') return remoteProblem(value)
+  const target = readTarget(value)
+  return typeof target === 'string' ? target : { target, timeoutMs: timeout }
+}
+
+function readTarget(value: Fields): McpTarget | string {
+  if (value.type === 'local') return readLocal(value)
+  if (value.type === 'remote') return readRemote(value)
   return '`type` must be "local" or "remote"'
 }
 
-function localProblem({ command, environment = {}, cwd }: Readonly<Record<string, unknown>>): string | undefined {
-  const words = Array.isArray(command) ? command : []
+function readLocal({ command, environment = {}, cwd }: Fields): McpTarget | string {
+  const words: unknown[] = Array.isArray(command) ? command : []
   if (words.length === 0 || words.length > MAX_WORDS || !words.every(isText)) {
     return `\`command\` must be an array of 1 to ${MAX_WORDS} strings`
   }
   if (/^(-|$)/.test(words[0] ?? '')) return '`command` must begin with a program'
   if (cwd !== undefined && !isText(cwd)) return '`cwd` must be a string'
-  const names = isStrings(environment) ? Object.keys(environment) : ['']
-  return names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    ? undefined
-    : '`environment` must map names of variables to strings'
+  if (!isStrings(environment) || !Object.keys(environment).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))) {
+    return '`environment` must map names of variables to strings'
+  }
+  return { type: 'local', command: words, environment, cwd }
 }
 
-function remoteProblem({ url, headers = {} }: Readonly<Record<string, unknown>>): string | undefined {
-  const { protocol = '', username, password } = (typeof url === 'string' && URL.parse(url)) || {}
-  if (!/^https?:$/.test(protocol)) return '`url` must be an http:// or https:// URL'
+function readRemote({ url, headers = {} }: Fields): McpTarget | string {
+  const { protocol, username, password } = (typeof url === 'string' && URL.parse(url)) || {}
+  if (typeof url !== 'string' || !/^https?:$/.test(protocol ?? '')) return '`url` must be an http:// or https:// URL'
   if (username || password) return '`url` must not contain a user or a password: use `headers`'
-  const entries = isStrings(headers) ? Object.entries(headers) : [['', '']]
-  const fit = entries.every(
-    ([name = '', text = '']) => HEADER_NAME.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(text),
-  )
-  return fit ? undefined : '`headers` must map names of headers to strings of one line'
+  const isHeader = ([name, text]: [string, string]) => HEADER_NAME.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+  if (!isStrings(headers) || !Object.entries(headers).every(isHeader)) {
+    return '`headers` must map names of headers to strings of one line'
+  }
+  return { type: 'remote', url, headers }
 }
 
-function isTimeout(value: unknown): boolean {
+function isTimeout(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_TIMEOUT_MS
 }
 
@@ -160,6 +162,6 @@ function isStrings(value: unknown): value is Record<string, string> {
   return isObject(value) && Object.values(value).every(isText)
 }
 
-function refused(name: string, problem: string, status: Status.FAILED | Status.NEEDS_AUTH = Status.FAILED): McpEntry {
+function refuse(name: string, problem: string, status: Status.FAILED | Status.NEEDS_AUTH = Status.FAILED): McpEntry {
   return { type: 'refused', name, status, problem }
 }

@@ -27,14 +27,14 @@ test('what a provider would refuse is left out: foreign keywords, wrong values, 
     c: { $ref: '#/$defs/none' },
     d: { enum: [], anyOf: ['x'], required: 'a', description: 1 },
     e: 'x',
-    f: { type: ['string', 'x'], __proto__: null },
+    f: JSON.parse('{"type":["string","x"],"__proto__":null}'),
   }
   const schema = readToolSchema({
     properties,
     required: ['a', 1, 'a'],
     oneOf: [{}],
     $ref: '#',
-  } as unknown as JsonObject)
+  })
   assert.deepEqual(schema, {
     type: 'object',
     properties: { a: {}, b: {}, c: {}, d: {}, f: { type: ['string'] } },

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
-import { percentDecoded } from '../percent-decoded.ts'
-import { refersToItself } from '../plugins/schema-loops.ts'
+import { isJson, isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
+import { decodePercent, lookUp, refersToItself } from '../plugins/schema-loops.ts'
 
 const MAX_DEPTH = 20
 const MAX_NODES = 5_000
@@ -26,7 +25,7 @@ const several: Keyword = (value, read) => {
 }
 const map: Keyword = (value, read) =>
   isObject(value)
-    ? Object.fromEntries(Object.entries(value).flatMap(([name, part]) => entryOf(name, read(part as JsonValue))))
+    ? Object.fromEntries(Object.entries(value).flatMap(([name, part]) => entryOf(name, read(part))))
     : undefined
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
@@ -83,8 +82,8 @@ export class SchemaProblem extends Error {
  * somewhere within the schema. Nothing of it is ever compiled or used here. Throws SchemaProblem if it is too deep, too
  * large, refers to itself, or is not about an object.
  */
-export function readToolSchema(given: JsonValue | undefined): JsonObject {
-  if (!isObject(given)) throw new SchemaProblem('its schema is not an object')
+export function readToolSchema(given: unknown): JsonObject {
+  if (!isJson(given) || !isObject(given)) throw new SchemaProblem('its schema is not an object')
   if (given.type !== undefined && given.type !== 'object') throw new SchemaProblem('its schema is not about an object')
   let nodes = 0
   const references: JsonObject[] = []
@@ -97,14 +96,15 @@ export function readToolSchema(given: JsonValue | undefined): JsonObject {
       const keyword = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined
       const [entry] = entryOf(
         name,
-        keyword?.(value as JsonValue, (part) => read(part, depth + 1)),
+        keyword?.(value, (part) => read(part, depth + 1)),
       )
       if (entry !== undefined) kept[name] = entry[1]
     }
     if (kept.$ref !== undefined) references.push(kept)
     return kept
   }
-  const schema: JsonObject = { properties: {}, ...(read(given as JsonObject, 0) as JsonObject), type: 'object' }
+  const root = read(given, 0)
+  const schema: JsonObject = { properties: {}, ...(isObject(root) && root), type: 'object' }
   // Keywords that only restrict the whole are left to the server, since some providers refuse them there.
   for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]
   for (const reference of references) if (!leadsSomewhere(schema, String(reference.$ref))) delete reference.$ref
@@ -117,15 +117,9 @@ function entryOf(name: string, value: JsonValue | undefined): [string, JsonValue
   return value === undefined ? [] : [[name, value]]
 }
 
-/** Resolves a JSON pointer (RFC 6901) in the form of a URI fragment. */
+/** Whether a JSON pointer in the form of a URI fragment names a part of a schema. */
 function leadsSomewhere(schema: JsonObject, reference: string): boolean {
-  let at: JsonValue | undefined = schema
-  for (const word of reference.split('/').slice(1)) {
-    const name = percentDecoded(word).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
-    at = Array.isArray(at) ? at[Number(name)] : at[name]
-  }
-  return isObject(at)
+  return isObject(lookUp(schema, reference.split('/').slice(1).map(decodePercent)))
 }
 
 function isPattern(value: string): boolean {

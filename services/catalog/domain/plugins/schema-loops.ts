@@ -1,5 +1,4 @@
 import { isObject } from '#shared/json.ts'
-import { percentDecoded } from '../percent-decoded.ts'
 
 /** A whole schema, and its named parts. */
 interface Root {
@@ -49,12 +48,27 @@ function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>):
 /** The target of a pointer (`#/a/b`) or a name (`#a`); undefined: none. */
 function targetOf(ref: unknown, { value, anchors }: Root): unknown {
   if (typeof ref !== 'string') return undefined
-  const fragment = percentDecoded(ref.slice(1))
+  const fragment = decodePercent(ref.slice(1))
   if (fragment !== '' && !fragment.startsWith('/')) return anchors.get(fragment)
+  return lookUp(value, fragment.split('/').slice(1))
+}
+
+/** Follows the words of a JSON pointer (RFC 6901); undefined: it leads nowhere. */
+export function lookUp(value: unknown, words: readonly string[]): unknown {
   let target = value
-  for (const part of fragment.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    target = typeof target === 'object' && target !== null ? Reflect.get(target, name) : undefined
+  for (const word of words) {
+    const name = word.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, name)) return undefined
+    target = Reflect.get(target, name)
   }
   return target
+}
+
+/** Decodes a part of a URI; a malformed part is returned unchanged. */
+export function decodePercent(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }

@@ -14,12 +14,12 @@ const MAX_CHARACTERS = 64 << 10
 export function checkSchema(value: unknown, at: string): JsonObject {
   if (!isObject(value) || value.type !== 'object') throw new DocumentError(`${at} is no schema of type object`)
   checkDepth(value, at, MAX_DEPTH)
-  if (!isJson(value)) throw new DocumentError(`${at} is not JSON`)
+  if (!isJson(value) || !isObject(value)) throw new DocumentError(`${at} is not JSON`)
   if (JSON.stringify(value).length > MAX_CHARACTERS) {
     throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
   }
   if (refersToItself(value)) throw new DocumentError(`${at} has a reference to itself`)
-  return value as JsonObject
+  return value
 }
 
 function checkDepth(value: unknown, at: string, left: number): void {

@@ -1,4 +1,4 @@
-import type { Ajv, ValidateFunction } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import type { Events, Hooks, Json, JsonMap, PluginContext, PluginSkill, PluginTool, ToolContext } from './plugin-api.ts'
 import type { CallName } from './protocol.ts'
 
@@ -52,14 +52,11 @@ export class Registration {
   }
 
   /** Ends the registration. Throws for an invalid schema. */
-  async close(id: unknown): Promise<unknown> {
+  close(id: unknown): unknown {
     this.#closed = true
     const tools = [...this.#tools.values()]
-    if (tools.length > 0) {
-      const { Ajv } = await import('ajv')
-      const ajv = new Ajv({ strict: false, logger: false, allErrors: false, validateFormats: false })
-      for (const tool of tools) this.#validators.set(tool.name, compile(ajv, tool))
-    }
+    const ajv = new Ajv({ strict: false, logger: false, allErrors: false, validateFormats: false })
+    for (const tool of tools) this.#validators.set(tool.name, compile(ajv, tool))
     return {
       id,
       tools: tools.map(({ name, description, inputSchema, permission }) => {

@@ -2,7 +2,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { fingerprintOf } from '#services/catalog/adapters/files/fingerprint.ts'
+import { fingerprintOf } from '#services/catalog/adapters/files/find-file.ts'
 import { MAX_FILES } from './protocol.ts'
 
 /**

@@ -12,7 +12,8 @@ type Start = Pick<PluginStart, 'entry' | 'options' | 'directory'>
 const PROGRESS_MS = 100
 
 const { entry, options, directory } = workerData as Start
-const port = parentPort as NonNullable<typeof parentPort>
+if (parentPort === null) throw new Error('This is not a thread')
+const port = parentPort
 const send = port.postMessage.bind(port)
 const registered = new Registration(directory, options as Json)
 const running = new Map<number, AbortController>()
@@ -56,7 +57,7 @@ if (typeof plugin !== 'object' || plugin === null || typeof plugin.setup !== 'fu
   throw new Error('Its module has no default export of the form { id, setup(context) }')
 }
 await plugin.setup(registered.context)
-say({ type: 'ready', registration: await registered.close(plugin.id) })
+say({ type: 'ready', registration: registered.close(plugin.id) })
 
 async function answer({ id, name, input }: Extract<ToPlugin, { type: 'call' }>): Promise<void> {
   const controller = new AbortController()

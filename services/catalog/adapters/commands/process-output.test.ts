@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { logOutput } from './log-output.ts'
+import { logOutput } from './process-output.ts'
 
 test('a part of the output is logged each minute, with a note that the rest is left out', (t) => {
   let now = 0

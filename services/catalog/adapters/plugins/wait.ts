@@ -5,12 +5,12 @@ import { orAborted } from '#shared/or-aborted.ts'
 const LOAD_MS = 5_000
 
 /** Resolves when everything has loaded, or after a time limit. */
-export async function forAWhile(loaded: Promise<unknown>, milliseconds = LOAD_MS): Promise<void> {
+export async function waitAtMost(loaded: Promise<unknown>, milliseconds = LOAD_MS): Promise<void> {
   await Promise.race([loaded, delay(milliseconds, undefined, { ref: false })])
 }
 
 /** Waits; returns false if the signal aborted before the time was over. */
-export async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(resolve, milliseconds, true).unref()
   const late = await orAborted(promise, signal).catch(() => false)

@@ -1,7 +1,7 @@
 import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { completed, fileContent, type ToolOutcome, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
-import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
+import { isFreeObject, isObject, type JsonObject } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 import { MessageGauge } from '../commands/message-gauge.ts'
 import type { FromPlugin } from './host/protocol.ts'
@@ -20,8 +20,11 @@ export function readMessage(text: string): FromPlugin {
   if (type === 'loaded' && isPath(message.path) && isPath(message.fingerprint)) {
     return { type, path: message.path, fingerprint: message.fingerprint }
   }
-  if (type === 'ready' || ((type === 'progress' || type === 'result' || type === 'error') && typeof id === 'number')) {
-    return message as unknown as FromPlugin
+  if (type === 'ready') return { type, registration: message.registration }
+  if (typeof id === 'number') {
+    if (type === 'progress') return { type, id, metadata: message.metadata }
+    if (type === 'result') return { type, id, value: message.value }
+    if (type === 'error') return { type, id, error: String(message.error) }
   }
   throw new Error('no message')
 }
@@ -46,8 +49,7 @@ export function readResult(value: unknown): ToolOutcome {
 
 /** The part of a call's metadata that may be shown; undefined: none. */
 export function readMetadata(value: unknown): JsonObject | undefined {
-  if (!isObject(value) || isDeeperThan(value) || JSON.stringify(value).length > MAX_METADATA) return undefined
-  return value as JsonObject
+  return isFreeObject(value) && JSON.stringify(value).length <= MAX_METADATA ? value : undefined
 }
 
 /** A text as a model is shown it. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { levelsOf } from '../configuration/find-documents.ts'
-import type { Definition } from '../definitions/file-source.ts'
-import { type FoundFile, findFile } from '../files/find-file.ts'
+import { type ExistingFile, findFile } from '../files/find-file.ts'
 import { readBounded } from '../files/read-bounded.ts'
+import type { Definition } from './file-source.ts'
 
 const FILE = 'AGENTS.md'
 const MAX_BYTES = 64 << 10
@@ -19,7 +19,7 @@ interface Text {
  * directory; the project's, from its root down to the location. A link out of the project is not followed. Together
  * they have at most 262,144 characters; the nearest ones take precedence.
  */
-export function instructionFiles(configDirectory: string): Definition<FoundFile, Text, readonly string[]> {
+export function instructionFiles(configDirectory: string): Definition<ExistingFile, Text, readonly string[]> {
   return {
     name: 'A file of instructions',
     async find(location) {

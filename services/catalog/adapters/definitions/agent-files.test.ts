@@ -7,9 +7,9 @@ import { writeFiles } from '#test/support/catalog.ts'
 import { locationAt } from '#test/support/location.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { FileSource } from '../definitions/file-source.ts'
 import { DirectoryWatchers } from '../watch/directory-watchers.ts'
-import { agentFiles } from './agent-definition.ts'
+import { agentFiles } from './agent-files.ts'
+import { FileSource } from './file-source.ts'
 
 /** Agents of locations in a folder of the test, with at most this many watches. */
 async function begin(t: TestContext, limit?: number) {

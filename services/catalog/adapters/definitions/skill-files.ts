@@ -4,12 +4,12 @@ import { type Location, type Skill, SkillSchema } from '#gen/portico/catalog/v1/
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
 import { isObject } from '#shared/json.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
-import type { Definition } from '../definitions/file-source.ts'
-import { readMarkdown } from '../definitions/read-markdown.ts'
-import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
+import { type ExistingFile, entriesOf, findFile } from '../files/find-file.ts'
+import type { Definition } from './file-source.ts'
+import { readMarkdown } from './read-markdown.ts'
 
 /** A file that defines a skill. */
-interface SkillFile extends FoundFile {
+interface SkillFile extends ExistingFile {
   readonly id: string
 }
 
@@ -111,7 +111,7 @@ class Search {
     return found
   }
 
-  async #skillIn(folder: string): Promise<FoundFile | undefined> {
+  async #skillIn(folder: string): Promise<ExistingFile | undefined> {
     const path = join(folder, FILE)
     this.places.push(path)
     const file = await findFile(path, this.#within)

@@ -8,14 +8,12 @@ import {
 } from '#gen/portico/catalog/v1/event_pb.js'
 import type { AgentSet } from '../domain/agent-merge.ts'
 import type { PluginEvent } from '../domain/plugins/registration.ts'
-import type { AgentSource } from '../ports/agents.ts'
-import type { InstructionSource } from '../ports/instructions.ts'
 import type { PluginSource, Plugins } from '../ports/plugins.ts'
-import type { SkillSource } from '../ports/skills.ts'
+import type { AgentSource, InstructionSource, SkillSource } from '../ports/source.ts'
 import type { ToolSource, Tools } from '../ports/tools.ts'
 
 /** What a location offers at one time, by kind. */
-export interface Offered {
+export interface LocationOffer {
   readonly agents: AgentSet
   readonly skills: Skill[]
   /** Instructions for every agent, most general first. */
@@ -25,7 +23,8 @@ export interface Offered {
 }
 
 /** The kinds of things that a location offers. */
-export type Kind = keyof Offered
+export const KINDS = ['agents', 'skills', 'instructions', 'plugins', 'tools'] as const satisfies (keyof LocationOffer)[]
+type Kind = (typeof KINDS)[number]
 
 /** The sources of what locations offer. */
 export interface Sources {
@@ -37,13 +36,13 @@ export interface Sources {
 }
 
 /** What is offered at one time, under an id. */
-export interface Generation extends Offered {
+export interface Generation extends LocationOffer {
   /** The same for the same offer, in every process, and even if the location was closed meanwhile. */
   readonly id: string
 }
 
 /** Digests of what the sources offered. */
-export type Digests = Readonly<Record<Kind, string>>
+export type Digests = ReadonlyMap<Kind, string>
 
 /** The event for a change of each kind; undefined: clients are not notified. */
 export const UPDATES: Readonly<Record<Kind, CatalogEvent['event'] | undefined>> = {

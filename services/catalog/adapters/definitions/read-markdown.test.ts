@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitFrontMatter } from './front-matter.ts'
+import { splitFrontMatter } from './read-markdown.ts'
 
 test('front matter is the text between the first two fences', () => {
   const cases: readonly (readonly [text: string, matter: string, body: string])[] = [

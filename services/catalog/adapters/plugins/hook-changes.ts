@@ -5,8 +5,8 @@ import {
   type EditedPrompt,
   EditedPromptSchema,
 } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
-import { isDeeperThan, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
+import type { LocationNames } from '#services/catalog/domain/plugins/plugin.ts'
+import { isFreeObject, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 import { isWithin } from '#shared/rpc/parse.ts'
 
 /** What a hook returned: an object of members to change, or a text. Each reader throws TypeError. */
@@ -30,7 +30,7 @@ export function promptInput({ text, files, agents, skills, metadata = {}, queued
  * Applies changes to a prompt; `known` is what the location has. Only its files remain to be checked, where they are
  * read.
  */
-export function readPromptChange(value: Returned, prompt: EditedPrompt, known: KnownNames): EditedPrompt {
+export function readPromptChange(value: Returned, prompt: EditedPrompt, known: LocationNames): EditedPrompt {
   const before = promptInput(prompt)
   const {
     text = before.text,
@@ -43,7 +43,7 @@ export function readPromptChange(value: Returned, prompt: EditedPrompt, known: K
   if (typeof text !== 'string' || !isWithin(text, 0, MAX_TEXT)) {
     throw new TypeError(`text is not a string of at most ${MAX_TEXT} characters`)
   }
-  if (!isObject(metadata) || isDeeperThan(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
+  if (!isFreeObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
     throw new TypeError(`metadata is not an object of at most ${MAX_METADATA} characters and ${MAX_LEVELS} levels`)
   }
   if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
@@ -51,7 +51,7 @@ export function readPromptChange(value: Returned, prompt: EditedPrompt, known: K
   return create(EditedPromptSchema, {
     text,
     queued: delivery === 'queue',
-    metadata: hasMetadata ? (metadata as JsonObject) : undefined,
+    metadata: hasMetadata ? metadata : undefined,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
     agents:
       agents === undefined || agents === null ? prompt.agents : readNames('agent', agents, prompt.agents, known.agents),
@@ -68,9 +68,8 @@ export function readCallChange(value: Returned): { readonly input?: JsonObject; 
     return { refuse: refuse.slice(0, MAX_REASON).toWellFormed() }
   }
   if (input === undefined || input === null) return {}
-  if (!isObject(input) || isDeeperThan(input))
-    throw new TypeError(`input is not an object of at most ${MAX_LEVELS} levels`)
-  return { input: input as JsonObject }
+  if (!isFreeObject(input)) throw new TypeError(`input is not an object of at most ${MAX_LEVELS} levels`)
+  return { input }
 }
 
 export function readTextChange(value: Returned): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileContent, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { cpuDuring } from '#test/support/held.ts'
-import { readMessage, readMetadata, readResult } from './said.ts'
+import { readMessage, readMetadata, readResult } from './plugin-messages.ts'
 
 test('a thread’s output is read if it is a message of at most 64 levels', () => {
   const message = { type: 'result', id: 1, value: { a: '[[{"', b: [] } }

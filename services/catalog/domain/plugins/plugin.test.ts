@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinProblems, packageTargets } from './package-targets.ts'
+import { joinProblems, packageTargets } from './plugin.ts'
 
 const plugin = (target: string | undefined, problem?: string) => ({
   origin: target === undefined ? ({ type: 'local', path: '/a.js' } as const) : ({ type: 'package', target } as const),

@@ -1,26 +1,40 @@
 import { join } from 'node:path'
-import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { Agent_Mode, type Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AgentDocument } from '#services/catalog/domain/agent.ts'
+import { readConfigDocument, readMarkdownAgent } from '#services/catalog/domain/agent-document.ts'
 import { DOCUMENT_NAMES, levelsOf } from '../configuration/find-documents.ts'
-import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
+import { MAX_DOCUMENT_BYTES, parseDocument } from '../configuration/parse-document.ts'
+import { type ExistingFile, entriesOf, findFile } from '../files/find-file.ts'
+import { readBounded } from '../files/read-bounded.ts'
+import type { WatchedPlaces } from '../watch/place-watch.ts'
+import type { Definition } from './file-source.ts'
+import { readMarkdown } from './read-markdown.ts'
+
+/** Agents are defined in configuration documents and Markdown files. */
+export function agentFiles(configDirectory: string): Definition<AgentFile, AgentDocument, readonly AgentDocument[]> {
+  return {
+    name: 'A configuration file',
+    find: (location) => findAgentFiles(configDirectory, location),
+    parse: readAgentFile,
+    isConfiguration: ({ kind }) => kind === 'config',
+    merge: (documents) => documents,
+  }
+}
 
 /** A file that defines agents. */
-export interface AgentFile extends FoundFile {
+interface AgentFile extends ExistingFile {
   /** `config`: a JSON document; `agent`, `mode`: a Markdown file, where `mode` is always a primary agent. */
   readonly kind: 'config' | 'agent' | 'mode'
   /** Id of the agent in a Markdown file. */
   readonly id: string
 }
 
-/** The files that were found, and where they were looked for. */
-export interface AgentFiles {
+/**
+ * The files that were found, and where they were looked for: whoever writes to the target of a link among the places
+ * defines agents.
+ */
+interface AgentFiles extends WatchedPlaces {
   readonly files: readonly AgentFile[]
-  /**
-   * Every directory and file that was looked for, existing or not, by its own name: whoever writes to the target of a
-   * link among them defines agents.
-   */
-  readonly places: readonly string[]
-  /** Those of the places, existing or not, in which every Markdown file defines an agent. */
-  readonly folders: readonly string[]
 }
 
 const MAX_FILES = 1000
@@ -96,4 +110,23 @@ class Search {
     const file = await findFile(path, this.#within)
     return file === undefined ? [] : [{ ...file, kind, id }]
   }
+}
+
+const MAX_MARKDOWN_BYTES = 256 << 10
+
+/**
+ * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB with a
+ * front matter of at most 16 KiB. Malformed parts are left out and reported to `onProblem`; throws if the file cannot
+ * be used at all.
+ */
+async function readAgentFile(
+  { path, kind, id }: AgentFile,
+  onProblem: (problem: string) => void,
+): Promise<AgentDocument> {
+  if (kind === 'config') {
+    return readConfigDocument(parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString()), onProblem)
+  }
+  const { fields, body } = await readMarkdown(path, MAX_MARKDOWN_BYTES)
+  const entry = readMarkdownAgent(fields, body, kind === 'mode' ? Agent_Mode.PRIMARY : undefined)
+  return { permissions: [], agents: new Map([[id, entry]]) }
 }
