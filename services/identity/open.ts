@@ -14,7 +14,7 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { CelConditions } from './adapters/cel/cel-conditions.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/encryption-key.ts'
-import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
+import { FetchedIssuerKeys, type FetchLimits } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from './adapters/jose-signatures.ts'
 import { MONGO, SQLITE } from './adapters/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
@@ -53,6 +53,7 @@ export interface Dependencies {
   readonly logger: Logger
   /** Origin of the gateway in the same process, if the settings set none. */
   readonly gatewayOrigin?: string
+  readonly fetchLimits?: Partial<FetchLimits>
 }
 
 /** Where a gateway without settings listens. */
@@ -113,14 +114,15 @@ interface ExchangesOptions {
   readonly issuer: string
   readonly clock: Clock
   readonly logger: Logger
+  readonly fetchLimits?: Partial<FetchLimits>
 }
 
 /** Opens the part that exchanges tokens; it ends with the resources. */
 function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack) {
-  const { config, stores, signatures, tokens, issuer, clock, logger } = options
+  const { config, stores, signatures, tokens, issuer, clock, logger, fetchLimits: limits } = options
   const { federation, auditLog: audit, issuerHealth: health } = stores
   const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
-  const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health, clock, logger })
+  const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health, clock, logger, limits })
   const issuerKeys = tracedPort(resources.use(fetchedKeys), 'IssuerKeys')
   const conditions = new CelConditions()
   const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })

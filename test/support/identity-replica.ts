@@ -2,7 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
-import { open } from '#services/identity/open.ts'
+import { type Dependencies, open } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -23,9 +23,13 @@ export interface IdentityReplica extends AsyncDisposable {
 }
 
 /** Opens one. Its keys are encrypted with a key that all replicas have. */
-export async function openReplica(settings: ReplicaSettings): Promise<IdentityReplica> {
+export async function openReplica(
+  settings: ReplicaSettings,
+  limits: Pick<Dependencies, 'fetchLimits'> = {},
+): Promise<IdentityReplica> {
   const shared = { PORTICO_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 'k').toString('base64') }
-  const service = await open(readConfig({ ...shared, ...settings }), { clock: systemClock, logger: silentLogger })
+  const dependencies = { clock: systemClock, logger: silentLogger, ...limits }
+  const service = await open(readConfig({ ...shared, ...settings }), dependencies)
   const transport = createLocalTransport(service.routes)
   const { organizationId, workspaceId } = service.bootstrap
   return {

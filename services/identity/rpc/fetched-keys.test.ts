@@ -37,6 +37,9 @@ async function register(
   return { change, exchange, healthBy, remove }
 }
 
+/** Longer than a busy machine takes for 50 exchanges. */
+const LONG = { fetchMs: 120_000, patience: { unknownMs: 120_000, knownMs: 100 } }
+
 interface Place extends AsyncDisposable {
   readonly settings: ReplicaSettings
 }
@@ -47,8 +50,8 @@ function suite(store: string, open: () => Place, options = {}): void {
     async function start(server: TestIssuer, resources: AsyncDisposableStack) {
       const { settings } = resources.use(open())
       const all = { ...settings, PORTICO_FEDERATION_NETWORKS: JSON.stringify([server.network]) }
-      const first = resources.use(await openReplica(all))
-      return [first, resources.use(await openReplica(all))] as const
+      const first = resources.use(await openReplica(all, { fetchLimits: LONG }))
+      return [first, resources.use(await openReplica(all, { fetchLimits: LONG }))] as const
     }
 
     test('50 first exchanges at once make one discovery and one fetch of keys per process', async () => {
