@@ -6,7 +6,7 @@ import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } f
 import packageJson from '../package.json' with { type: 'json' }
 import { type ResponsesDialect, responsesDialects } from './generation/responses-dialect.ts'
 import { isNetwork } from './http/client-network.ts'
-import { isLoopbackHost } from './http/origin.ts'
+import { isLoopbackHost } from './http/request-checks.ts'
 
 /** How the instance API authenticates. */
 export type Auth =

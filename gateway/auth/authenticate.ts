@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Request, Response } from 'express'
-import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
-import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { Principal_Kind, type Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
 import type { AuthenticateRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { reasonOf } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -15,7 +14,7 @@ import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
 import { isAnthropics, secondPath } from '../family.ts'
 import { beginGeneration } from '../generation/router-metadata.ts'
-import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
+import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/request-checks.ts'
 import type { Operation } from '../operation.ts'
 import type { WrongKeys } from './wrong-keys.ts'
 
@@ -64,11 +63,11 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
 /** Who is calling must not depend on which of two headers is read. */
 function requireOneAuthorization({ headers, rawHeaders }: Request): void {
   if (headers.authorization === undefined) return
-  let found = 0
+  let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if ((rawHeaders[i] as string).toLowerCase() === 'authorization') found += 1
+    if (rawHeaders[i]?.toLowerCase() === 'authorization') count += 1
   }
-  if (found > 1) throw new Rejection('HEADER_INVALID', { field: 'authorization', problem: 'must be given only once' })
+  if (count > 1) throw new Rejection('HEADER_INVALID', { field: 'authorization', problem: 'must be given only once' })
 }
 
 async function byMode(facade: Facade, auth: Config['auth'], call: Call, request: Request): Promise<void> {

@@ -41,7 +41,8 @@ export class WrongKeys {
         'An address that sent wrong keys or passwords gets status 429; further addresses are not logged for a minute',
       )
     }
-    return Math.max(1, Math.ceil(((times[0] as number) + WINDOW_MS - now) / 1_000))
+    const [oldest = now] = times
+    return Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1_000))
   }
 
   #forget(): void {

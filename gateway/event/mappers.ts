@@ -11,8 +11,8 @@ import { fromDelivery, fromSynthetic } from '../records/prompt.ts'
 import { fromRuleset } from '../records/ruleset.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { Described, EventJson } from './described.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
+import type { Described, EventJson } from './schemas.ts'
 
 type CompactionCase = `compaction${'Started' | 'Extended' | 'Ended' | 'Failed'}`
 type CompactionEvent = Extract<SessionEvent['event'], { case: CompactionCase }>

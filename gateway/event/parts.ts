@@ -1,5 +1,5 @@
 import { PartRef_Kind as Kind, type PartEnded, type PartRef } from '#gen/portico/session/v1/event_pb.js'
-import type { Described } from './described.ts'
+import type { Described } from './schemas.ts'
 
 /** A part of a step began. */
 export function fromPartStarted(ref: PartRef): Described {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { instanceError } from '../errors/schemas.ts'
+import type { JsonOf } from '../kinds.ts'
 import { retry, structuredError } from '../records/error.ts'
 import { finish } from '../records/finish.ts'
 import { forkBoundary } from '../records/fork.ts'
@@ -187,3 +188,12 @@ export const logEntry = z
       .meta({ description: 'All events written before have been sent; `seq` is the last one' }),
   ])
   .meta({ id: 'SessionLogEntry' })
+
+/** An event as clients get it. */
+export type EventJson = JsonOf<typeof event>
+type Shape<E> = E extends { readonly type: infer T; readonly data: infer D extends { readonly sessionID: string } }
+  ? readonly [type: T, data: Omit<D, 'sessionID'>]
+  : never
+
+/** Type of an event, and its data beside `sessionID`. */
+export type Described = Shape<EventJson>

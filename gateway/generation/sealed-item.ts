@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '#shared/json.ts'
+import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import { objectProblem } from '../shape.ts'
 
 const PREFIX = 'portico:item:'
@@ -13,7 +13,7 @@ export function openItem(text: string): JsonObject | undefined {
   if (!text.startsWith(PREFIX)) return undefined
   try {
     const item: unknown = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString())
-    return isObject(item) && objectProblem(item) === undefined ? (item as JsonObject) : undefined
+    return isJson(item) && isObject(item) && objectProblem(item) === undefined ? item : undefined
   } catch {
     return undefined
   }

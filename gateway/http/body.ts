@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { Request } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 import type { BodyShare } from './body-memory.ts'
-import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json-gauge.ts'
 import { parseJson } from './parse-json.ts'
+import { askForBody } from './request-checks.ts'
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
 const QUOTED = '"(?:[^"\\\\]|\\\\.)*"'
@@ -95,5 +95,5 @@ async function readBytes(request: Request, limit: number, share: BodyShare, gaug
     request.resume()
   }
   if (size === 0) throw new Rejection('BODY_MISSING')
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  return Buffer.concat(chunks)
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import { callOf } from '../call.ts'
 import type { Config } from '../config.ts'
-import { isAllowedOrigin, isLoopbackHost } from './origin.ts'
+import { isAllowedOrigin, isLoopbackHost } from './request-checks.ts'
 
 const PREFLIGHT = [
   'access-control-allow-methods',

@@ -76,7 +76,7 @@ export class JsonGauge {
     const begun = this.#begun
     this.#begun = 0
     while (at < length) {
-      const byte = chunk[at++] as number
+      const byte = chunk[at++] ?? 0
       const kind = KINDS[byte]
       if (kind === SPACE) continue
       if (kind === CLOSE) {
@@ -94,7 +94,7 @@ export class JsonGauge {
           fresh = true
         } else {
           const from = at === 1 ? -begun : at - 1
-          while (at < length && KINDS[chunk[at] as number] === OTHER) at++
+          while (at < length && KINDS[chunk[at] ?? 0] === OTHER) at++
           if (at - from > this.#limits.scalar) {
             throw tooMuch(`the JSON has a number or word of more than ${this.#limits.scalar} characters`)
           }

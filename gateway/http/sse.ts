@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
 import { callOf } from '../call.ts'
-import { drained } from './drained.ts'
 import { EventWriter } from './event-writer.ts'
 import { type Lifecycle, SHARE_OF_STOP } from './lifecycle.ts'
+import { waitForDrain } from './respond.ts'
 
 /** How many messages are taken in one turn of the event loop: a service in this process may have all of them ready. */
 const MESSAGES_AT_ONCE = 16
@@ -100,7 +100,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
       const frame = source.frame(next.value)
       if (typeof frame === 'string') events.add(frame)
       else await events.addLong(frame)
-      if (events.full) await drained(response, call)
+      if (events.full) await waitForDrain(response, call)
       else if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
       if (call.over) return
     }

@@ -62,8 +62,8 @@ function toTerms(body: KeyBody): Terms {
 
 /** The fields of a key that a body names. */
 export function maskOf(body: KeyBody): { paths: string[] } {
-  const names = Object.keys(FIELDS) as (keyof typeof FIELDS)[]
-  return { paths: names.filter((name) => body[name] !== undefined).map((name) => FIELDS[name]) }
+  const named = new Set(Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name])))
+  return { paths: Object.entries(FIELDS).flatMap(([name, path]) => (named.has(name) ? [path] : [])) }
 }
 
 /** The member of a body that a field of a key was made from; `update_mask` stands for the whole body. */

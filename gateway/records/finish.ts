@@ -4,12 +4,11 @@ import { z } from 'zod'
 export const finish = z.enum(['stop', 'length', 'tool-calls', 'content-filter', 'error', 'unknown'])
 
 type Finish = z.output<typeof finish>
-const FINISHES: ReadonlySet<string> = new Set(finish.options)
 
 /** A word that is not one of the contract's is `unknown`; undefined while the provider has not ended. */
 export function fromFinish(word: string): Finish
 export function fromFinish(word: string | undefined): Finish | undefined
 export function fromFinish(word: string | undefined): Finish | undefined {
   if (word === undefined) return undefined
-  return FINISHES.has(word) ? (word as Finish) : 'unknown'
+  return finish.options.find((option) => option === word) ?? 'unknown'
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createChatBody } from '#gateway/chat/body.ts'
-import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
+import { firstProblem, STOP_AT_FIRST } from '#gateway/http/check.ts'
 import { askChat, postChat } from '#test/support/chat.ts'
 import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'

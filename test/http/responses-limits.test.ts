@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
+import { firstProblem, STOP_AT_FIRST } from '#gateway/http/check.ts'
 import { createResponseBody } from '#gateway/responses/body.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'

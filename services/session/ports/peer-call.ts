@@ -1,5 +1,4 @@
-import type { CallContext, Principal } from '#shared/rpc/call-context.ts'
-import type { Caller } from '#shared/rpc/caller.ts'
+import type { CallContext, Caller, Principal } from '#shared/rpc/call-context.ts'
 
 /** What a call to another service carries: on whose behalf it is made, and a signal that ends it. */
 export interface PeerCall extends CallContext {

@@ -1,6 +1,5 @@
 import type { HandlerContext } from '@connectrpc/connect'
-import { callContextKey, type Principal, principalOf } from '#shared/rpc/call-context.ts'
-import type { Caller } from '#shared/rpc/caller.ts'
+import { type Caller, callContextKey, type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
-import type { Rejection } from '#shared/rejection.ts'
 import { diskProblem } from '#shared/stores/disk-problem.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -94,6 +93,6 @@ function report(error: unknown): void {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError) return error.message
-  const problem = isStoreUnavailable(error) ? (error as Rejection).metadata.problem : diskProblem(error)?.text
+  const problem = isStoreUnavailable(error) ? error.metadata.problem : diskProblem(error)?.text
   return problem === undefined ? (error.stack ?? error.message) : `The store cannot be used: ${problem}`
 }

@@ -16,12 +16,12 @@ import { keepAlive, PEER_KEEP_ALIVE } from '#shared/http2/keep-alive.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
 import { toConnectError } from '#shared/reasons.ts'
+import { secretGate } from '#shared/rpc/call-metadata.ts'
 import { createHealth } from '#shared/rpc/health.ts'
 import { CONNECTION_MEMORY_MEGABYTES, MAX_MESSAGE_BYTES } from '#shared/rpc/limits.ts'
 import { rejectInterceptor } from '#shared/rpc/reject-interceptor.ts'
 import type { Routes, ServiceRoute } from '#shared/rpc/routes.ts'
 import { scopeInterceptor } from '#shared/rpc/rpc-span.ts'
-import { secretGate } from '#shared/rpc/secret-gate.ts'
 import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
 
 /** How routes are served to other processes. */

@@ -1,6 +1,6 @@
 import type { DescMethodServerStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf'
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
-import { callerKey } from '#shared/rpc/caller.ts'
+import { callerKey } from '#shared/rpc/call-context.ts'
 
 type Init = Record<string, unknown>
 

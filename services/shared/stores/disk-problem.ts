@@ -46,14 +46,13 @@ export class StoreThreadEnded extends Error {}
 export function diskProblem(error: unknown): StoreProblem | undefined {
   if (error instanceof StoreThreadEnded) return { kind: 'away', text: error.message, outcomeUnknown: true }
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  const kind =
-    error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error
-      ? SQLITE[(error.errcode as number) & 0xff]
-      : FILES[String(error.code)]
-  return kind && { kind, text: isVague(error) ? `${error.message} (the disk may be full)` : error.message }
+  const result = sqliteResult(error)
+  const kind = result === undefined ? FILES[String(error.code)] : SQLITE[result]
+  // SQLite also reports IOERR where it cannot enlarge the files beside a database.
+  return kind && { kind, text: result === IOERR ? `${error.message} (the disk may be full)` : error.message }
 }
 
-/** SQLite also reports IOERR where it cannot enlarge the files beside a database. */
-function isVague(error: Error & { readonly code: unknown }): boolean {
-  return error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error && ((error.errcode as number) & 0xff) === IOERR
+/** SQLite's result code in an error, without its upper bytes. */
+function sqliteResult(error: Error & { readonly code: unknown }): number | undefined {
+  return error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
 }

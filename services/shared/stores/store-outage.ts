@@ -33,16 +33,16 @@ export function storeUnavailable(
 
 /** Whether the same call may be repeated, and may then succeed: nothing was done, and the stored data can be read. */
 export function mayRepeat(error: unknown): boolean {
-  return isStoreUnavailable(error) && !isDamaged(error) && (error as Rejection).metadata.outcome !== 'unknown'
+  return isStoreUnavailable(error) && !isDamaged(error) && error.metadata.outcome !== 'unknown'
 }
 
 /** Whether a call failed because the stored data cannot be read. */
 export function isDamaged(error: unknown): boolean {
-  return isStoreUnavailable(error) && (error as Rejection).metadata.store === 'damaged'
+  return isStoreUnavailable(error) && error.metadata.store === 'damaged'
 }
 
 /** Whether a call failed because a store, ours or a peer's, is unavailable; the same call may succeed later. */
-export function isStoreUnavailable(error: unknown): boolean {
+export function isStoreUnavailable(error: unknown): error is Rejection {
   return error instanceof Rejection && error.reason === 'STORE_UNAVAILABLE'
 }
 

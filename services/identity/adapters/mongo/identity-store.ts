@@ -11,8 +11,8 @@ import type {
   ListedApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { SharedReads } from '#shared/reads/shared-reads.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { SharedReads } from '#shared/shared-reads.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { toChanges } from '#shared/stores/table.ts'
 import { keySnapshot, workspaceSnapshot } from '../snapshots.ts'

@@ -10,7 +10,7 @@ import type {
   ListedApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { KeptReads } from '#shared/reads/kept-reads.ts'
+import { KeptReads } from '#shared/stores/kept-reads.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sqlite-table.ts'
 import { toChanges } from '#shared/stores/table.ts'

@@ -16,8 +16,7 @@ export function requireOneHost(request: Request): void {
   const { rawHeaders, url } = request
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    if (rawHeaders[i]?.toLowerCase() === 'host') hosts += 1
   }
   const wrong = hosts === 0 ? request.httpVersion !== '1.0' : hosts > 1
   if (wrong || (url[0] !== '/' && url !== '*' && hostIn(url) !== hostIn(`http://${request.headers.host}`))) {
@@ -34,9 +33,8 @@ function hostIn(address: string): string | undefined {
  * address still sends its own name (DNS rebinding). Rejects with HOST_FORBIDDEN.
  */
 export function requireOwnHost(request: Request): void {
-  const match = /^(.*?)(?::(\d{1,5}))?$/.exec(request.headers.host ?? '')
-  const port = Number(match?.[2] ?? 80)
-  if (match === null || !isLoopbackHost(match[1] as string) || port !== request.socket.localPort) {
+  const [, host = '', port = '80'] = /^(.*?)(?::(\d{1,5}))?$/.exec(request.headers.host ?? '') ?? []
+  if (!isLoopbackHost(host) || Number(port) !== request.socket.localPort) {
     throw new Rejection('HOST_FORBIDDEN')
   }
 }
@@ -75,4 +73,20 @@ export function isAllowedOrigin(
 function hostOf(origin: string): URL | undefined {
   const url = URL.parse(origin)
   return url?.origin === origin && /^https?:$/.test(url.protocol) ? url : undefined
+}
+
+/**
+ * Refuses a request that expects anything but `100 Continue` (RFC 9110 section 10.1.1; in HTTP/1.0 the header means
+ * nothing). Rejects with EXPECTATION_FAILED.
+ */
+export function requireKnownExpectation(request: Request): void {
+  const { expect } = request.headers
+  if (expect !== undefined && request.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
+    throw new Rejection('EXPECTATION_FAILED')
+  }
+}
+
+/** Has a client send the body that it holds back until `100 Continue`. */
+export function askForBody(request: Request): void {
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') request.res?.writeContinue()
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
-import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
+import { firstProblem, STOP_AT_FIRST } from './check.ts'
 
 /** Path and message of the first problem. */
 function problem(schema: z.ZodType, value: unknown): [string, string] {

@@ -1,7 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
-import type { Caller } from '#shared/rpc/caller.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
+import type { Caller } from './call-context.ts'
 
 let over: ConnectError | undefined
 
