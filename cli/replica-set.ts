@@ -15,9 +15,9 @@ try {
   const { hosts, replicaSet } = named.options
   if (replicaSet === undefined) throw new Error('PORTICO_MONGODB_URI: must end with ?replicaSet=NAME')
   const host = String(hosts[0])
-  const said = await initiate(host, replicaSet)
+  const outcome = await initiate(host, replicaSet)
   await named.db('admin').command({ ping: 1 })
-  process.stdout.write(`${host} ${said} the replica set ${replicaSet}\n`)
+  process.stdout.write(`${host} ${outcome} the replica set ${replicaSet}\n`)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
   process.exitCode = 1

@@ -13,7 +13,7 @@ const mongo = await startMongo(scratch)
 if (mongo.uri !== undefined) process.env.PORTICO_TEST_MONGODB_URI = mongo.uri
 try {
   await play('SQLite', openTwoOnSqlite)
-  if (mongo.uri === undefined) say(`MongoDB was not tested: ${mongo.said}`)
+  if (mongo.uri === undefined) say(`MongoDB was not tested: ${mongo.description}`)
   else await play('MongoDB', startTwoOnMongo)
 } finally {
   await mongo.stop()

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
 /**
- * The MongoDB server of one test run; `uri` is undefined if there is none, and `said` describes the server or the
+ * The MongoDB server of one test run; `uri` is undefined if there is none, and `description` names the server or the
  * reason.
  */
 export interface TestMongo {
   readonly uri: string | undefined
-  readonly said: string
+  readonly description: string
   /** A `mongod` that tests may start and damage, if it is not on PATH. */
   readonly binary?: string
   stop(): Promise<void>
@@ -39,7 +39,8 @@ const PARAMETERS = [
  */
 export async function startMongo(scratch: string): Promise<TestMongo> {
   const given = process.env.PORTICO_TEST_MONGODB_URI
-  if (given !== undefined) return { uri: given, said: 'the server of PORTICO_TEST_MONGODB_URI', stop: async () => {} }
+  if (given !== undefined)
+    return { uri: given, description: 'the server of PORTICO_TEST_MONGODB_URI', stop: async () => {} }
   const onPath = spawnSync(process.platform === 'win32' ? 'where' : 'which', ['mongod'], { encoding: 'utf8' })
   const systemBinary = onPath.status === 0 ? onPath.stdout.split(/\r?\n/)[0]?.trim() : undefined
   process.env.MONGOMS_SYSTEM_BINARY_VERSION_CHECK = 'false'
@@ -57,10 +58,11 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
       replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
       instanceOpts: [{ launchTimeout: 600_000, dbPath, args: PARAMETERS }],
     })
-    const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
+    const description =
+      systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
     return {
       uri: `${set.getUri()}&${PATIENCE}`,
-      said,
+      description,
       binary,
       async stop() {
         await set.stop({ doCleanup: true, force: true })
@@ -73,7 +75,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     // Why a download failed is in the second line.
     const [why] = (error instanceof Error ? error.message : String(error)).replace(/, Details:\n/, ': ').split('\n')
     const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'
-    return { uri: undefined, said: `${looked} (${why})`, stop: async () => {} }
+    return { uri: undefined, description: `${looked} (${why})`, stop: async () => {} }
   }
 }
 
@@ -100,12 +102,12 @@ function runsPrograms(folder: string): boolean {
 
 /** The last words of a test run; that MongoDB was not tested is its last line, so that nobody overlooks it. */
 export function lastWords(
-  { uri, said }: Pick<TestMongo, 'uri' | 'said'>,
+  { uri, description }: Pick<TestMongo, 'uri' | 'description'>,
   passed: boolean,
   minutes: string,
   red: (text: string) => string,
 ): string {
   const verdict = passed ? `Everything passed after ${minutes} minutes.` : red(`FAILED after ${minutes} minutes.`)
-  if (uri !== undefined) return `MongoDB: ${said}\n${verdict}\n`
-  return `${verdict}\n${red(`MongoDB was NOT TESTED, its suites were skipped: ${said}.`)}\n`
+  if (uri !== undefined) return `MongoDB: ${description}\n${verdict}\n`
+  return `${verdict}\n${red(`MongoDB was NOT TESTED, its suites were skipped: ${description}.`)}\n`
 }

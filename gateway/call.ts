@@ -143,7 +143,6 @@ export function setCallOf(response: Response, call: Call): void {
   ;(response as Called).portico = call
 }
 
-/** The call of a response. */
 export function callOf(response: Response): Call {
   return (response as Called).portico
 }

@@ -14,7 +14,6 @@ export type Auth =
   | { readonly mode: 'basic'; readonly username: string; readonly password: string }
   | { readonly mode: 'bearer' }
 
-/** Settings of the facade. */
 export interface Config {
   readonly host: string
   /** 0: any free port. */

@@ -113,9 +113,9 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
 }
 
 /** The caller's credential, as identity takes it. */
-type Shown = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['credential']>
+type CredentialInit = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['credential']>
 
-async function identify(facade: Facade, call: Call, credential: Shown): Promise<void> {
+async function identify(facade: Facade, call: Call, credential: CredentialInit): Promise<void> {
   const { identity } = facade.clients
   const { principal, terms } = await identity.authenticate({ credential }, call.options())
   if (principal === undefined) throw new Error('identity returned no principal')

@@ -32,12 +32,10 @@ const pluginInfo = z
 
 const target = z.string().meta({ description: 'The configured specifier of a package' })
 
-/** Body of plugin.check. */
 const checkPluginsBody = z.strictObject({
   target: target.nullish().meta({ description: 'Absent or null: all packages' }),
 })
 
-/** Body of plugin.update. */
 const updatePluginsBody = z.strictObject({ targets: z.array(target) })
 
 function fromPlugin({ pluginId, source, failure }: Plugin): JsonOf<typeof pluginInfo> {

@@ -42,7 +42,6 @@ const modelInfo = z
   })
   .meta({ id: 'Model.Info' })
 
-/** A provider of models. */
 const providerInfo = z
   .strictObject({
     id: z.string(),

@@ -29,13 +29,13 @@ function bodyOf({ family, describeFailure }: Call, id: string, error: unknown, {
     ...body,
     ...(family === 'messages'
       ? { request_id: id }
-      : { error: typed(body.error as object, errorTypeOf(error, status)) }),
+      : { error: withType(body.error as object, errorTypeOf(error, status)) }),
     openrouter_metadata: described,
   }
 }
 
-function typed({ metadata, ...said }: { readonly metadata?: object }, errorType: string): object {
-  return { ...said, metadata: { error_type: errorType, ...metadata } }
+function withType({ metadata, ...error }: { readonly metadata?: object }, errorType: string): object {
+  return { ...error, metadata: { error_type: errorType, ...metadata } }
 }
 
 /** Whether an error only says that what the request had running was ended. */

@@ -21,7 +21,6 @@ const TYPES: Readonly<Record<string, MessagesErrorType>> = {
   unmapped: 'api_error',
 }
 
-/** Types of Anthropic's errors. */
 export const MESSAGES_ERROR_TYPES = [
   ...['invalid_request_error', 'authentication_error', 'billing_error', 'permission_error', 'not_found_error'],
   ...['rate_limit_error', 'timeout_error', 'overloaded_error', 'api_error'],
@@ -30,14 +29,14 @@ type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number]
 
 /** Errors of `/api/v1/messages`: those of `/api/v1`, in Anthropic's envelope. */
 export const messagesErrors = {
-  reasons: Object.fromEntries(Object.entries(gatewayErrors.reasons).map(enveloped)) as {
+  reasons: Object.fromEntries(Object.entries(gatewayErrors.reasons).map(toEnvelope)) as {
     readonly [R in keyof Rows]: Rows[R] extends 'internal' ? 'internal' : (reason: Reason) => PublicError
   },
   unavailable: (deadlinePassed, service) => inEnvelope(gatewayErrors.unavailable(deadlinePassed, service)),
   internal: () => inEnvelope(gatewayErrors.internal()),
 } as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
 
-function enveloped([reason, row]: [string, Rows[keyof Rows]]) {
+function toEnvelope([reason, row]: [string, Rows[keyof Rows]]) {
   return [reason, row === 'internal' ? row : (given: Reason) => inEnvelope(row(given))] as const
 }
 

@@ -12,13 +12,13 @@ import { fromRuleset } from '../records/ruleset.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
-import type { Described, EventJson } from './schemas.ts'
+import type { EventContent, EventJson } from './schemas.ts'
 
 type CompactionCase = `compaction${'Started' | 'Extended' | 'Ended' | 'Failed'}`
 type CompactionEvent = Extract<SessionEvent['event'], { case: CompactionCase }>
 
 /** An event about the summary of a conversation. */
-function fromCompactionEvent(event: CompactionEvent): Described {
+function fromCompactionEvent(event: CompactionEvent): EventContent {
   const { messageId: messageID } = event.value
   switch (event.case) {
     case 'compactionStarted':
@@ -65,7 +65,7 @@ function fromCreated({ session: made }: SessionCreated) {
  * Events that are derived from durable ones and only sent to listeners: whether a session is busy, and what it has
  * used.
  */
-function liveOf({ event }: SessionEvent): Described[] {
+function liveOf({ event }: SessionEvent): EventContent[] {
   switch (event.case) {
     case 'executionStarted':
       return [['session.status', { status: { type: 'busy' } }]]
@@ -104,7 +104,7 @@ export function fromEventLive(given: SessionEvent, newId: () => string): EventJs
   return liveOf(given).map((described) => eventJson(given, newId(), undefined, described))
 }
 
-function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [type, data]: Described): EventJson {
+function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [type, data]: EventContent): EventJson {
   const { sessionId } = given
   return {
     id,
@@ -116,7 +116,7 @@ function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [ty
   } as EventJson
 }
 
-function describe({ event, createTime }: SessionEvent): Described | undefined {
+function describe({ event, createTime }: SessionEvent): EventContent | undefined {
   switch (event.case) {
     case 'sessionCreated':
       return ['session.created', fromCreated(event.value)]
@@ -224,13 +224,13 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
   }
 }
 
-function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): Described {
+function fromExecutionEnded({ outcome, error, reason }: ExecutionEnded): EventContent {
   if (outcome === Outcome.FAILED) return ['session.execution.failed', { error: fromSetError(error) }]
   if (outcome === Outcome.INTERRUPTED) return ['session.execution.interrupted', { reason }]
   return ['session.execution.succeeded', {}]
 }
 
-function fromEnqueued(item: InboxItem): Described | undefined {
+function fromEnqueued(item: InboxItem): EventContent | undefined {
   if (item.payload.case === undefined) return undefined
   return ['session.inbox.enqueued', { inboxID: item.messageId, item: fromEnqueuedItem(item) }]
 }

@@ -1,8 +1,8 @@
 import { PartRef_Kind as Kind, type PartEnded, type PartRef } from '#gen/portico/session/v1/event_pb.js'
-import type { Described } from './schemas.ts'
+import type { EventContent } from './schemas.ts'
 
 /** A part of a step began. */
-export function fromPartStarted(ref: PartRef): Described {
+export function fromPartStarted(ref: PartRef): EventContent {
   switch (ref.kind) {
     case Kind.TOOL_INPUT:
       return ['session.tool.input.started', { ...toolInput(ref), name: ref.toolName ?? '' }]
@@ -14,7 +14,7 @@ export function fromPartStarted(ref: PartRef): Described {
 }
 
 /** A part of a step grew. */
-export function fromPartExtended(ref: PartRef, delta: string): Described {
+export function fromPartExtended(ref: PartRef, delta: string): EventContent {
   switch (ref.kind) {
     case Kind.TOOL_INPUT:
       return ['session.tool.input.delta', { ...toolInput(ref), delta }]
@@ -26,7 +26,7 @@ export function fromPartExtended(ref: PartRef, delta: string): Described {
 }
 
 /** A part of a step is complete. */
-export function fromPartEnded(ref: PartRef, { text, state }: PartEnded): Described {
+export function fromPartEnded(ref: PartRef, { text, state }: PartEnded): EventContent {
   switch (ref.kind) {
     case Kind.TOOL_INPUT:
       return ['session.tool.input.ended', { ...toolInput(ref), text }]

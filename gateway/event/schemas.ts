@@ -20,7 +20,6 @@ const durable = z
   .strictObject({ aggregateID: z.string(), seq: z.int().min(1), version: z.int() })
   .meta({ description: 'Position in the session; absent for events that are not durable' })
 
-/** An event of a session. */
 function sessionEvent<const T extends string, const S extends z.core.$ZodLooseShape>(type: T, data: S) {
   return z.strictObject({
     id: z.string(),
@@ -196,4 +195,4 @@ type Shape<E> = E extends { readonly type: infer T; readonly data: infer D exten
   : never
 
 /** Type of an event, and its data beside `sessionID`. */
-export type Described = Shape<EventJson>
+export type EventContent = Shape<EventJson>

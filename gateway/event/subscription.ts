@@ -4,7 +4,6 @@ import type { Clients } from '../clients.ts'
 import { type Feed, feedOf, type Wanted } from './feeds.ts'
 import { connectedFrame, type Frame, fromSessionMessage } from './frames.ts'
 
-/** What one client subscribes to. */
 export interface Subscribed extends Wanted {
   readonly clients: Clients
   /** Ends when the client is gone. */

@@ -12,7 +12,6 @@ import type { Call } from '../call.ts'
 import { limitedBy } from '../shape.ts'
 import { cacheHeaders } from './response-cache.ts'
 
-/** A request for a generation. */
 export type GenerationInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
 type Attribution = MessageInitShape<typeof AttributionSchema>
 
@@ -93,14 +92,13 @@ const MOST = {
 
 /** The calling application, for the ledger. Values that are too long are cut; that is no reason to refuse a request. */
 function attributionOf(headers: GenerationHeaders): Attribution | undefined {
-  const said = {
+  const attribution = {
     referer: short(headers['http-referer'], MOST.referer),
     title: short(headers['x-openrouter-title'] ?? headers['x-title'], MOST.title),
     categories: short(headers['x-openrouter-categories'], MOST.categories),
     userAgent: short(headers['user-agent'], MOST.userAgent),
   }
-  const known = Object.entries(said).filter(([, value]) => value !== undefined)
-  return known.length === 0 ? undefined : Object.fromEntries(known)
+  return Object.values(attribution).some((value) => value !== undefined) ? attribution : undefined
 }
 
 function short(value: string | undefined, most: number): string | undefined {

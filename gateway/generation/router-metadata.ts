@@ -8,19 +8,19 @@ import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 import { type GenerationHeaders, type GenerationInit, nameGeneration } from './request.ts'
 
-type Given = Readonly<Record<string, string | readonly string[] | undefined>>
+type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Whether the answer to a request is to say how it was made. */
-function wantsRouterMetadata(headers: Given): boolean {
-  const said = headers['x-openrouter-metadata'] ?? headers['x-openrouter-experimental-metadata']
-  return typeof said === 'string' && said.toLowerCase() === 'enabled'
+function wantsRouterMetadata(headers: HeaderValues): boolean {
+  const header = headers['x-openrouter-metadata'] ?? headers['x-openrouter-experimental-metadata']
+  return typeof header === 'string' && header.toLowerCase() === 'enabled'
 }
 
 /**
  * Begins a request for a generation: gives it its id and, until its body is read, has errors report that no provider
  * was called, if the client wants that.
  */
-export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: Given): void {
+export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: HeaderValues): void {
   nameGeneration(call, facade)
   if (!wantsRouterMetadata(headers)) return
   const describeFailure = (error: unknown): object | undefined => ofFailure('', error, [])

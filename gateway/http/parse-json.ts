@@ -10,13 +10,13 @@ import { invalidAt } from './check.ts'
 export function parseJson(bytes: Uint8Array): unknown {
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-  const value = parsed(text)
+  const value = parseText(text)
   // Lone surrogates, and NUL in names, can only come from escapes, so bodies without any need no walk.
   if (text.includes('\\u')) requireWellFormed(value, [])
   return value
 }
 
-function parsed(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -25,7 +25,7 @@ export function textReader(schema: Members, cursor?: Cursor): TextReader {
   const names = members.map(({ name }) => name)
   return {
     query(text) {
-      return check(schema, readMembers(new Given(text, 'QUERY_INVALID'), members, cursor), 'QUERY_INVALID')
+      return check(schema, readMembers(new TextValues(text, 'QUERY_INVALID'), members, cursor), 'QUERY_INVALID')
     },
     headers(headers) {
       const texts: Texts = {}
@@ -37,7 +37,7 @@ export function textReader(schema: Members, cursor?: Cursor): TextReader {
       return check(schema, texts, 'HEADER_INVALID')
     },
     form(text) {
-      const given = new Given(text, 'BODY_INVALID')
+      const given = new TextValues(text, 'BODY_INVALID')
       given.requireEachOnce()
       return check(schema, readMembers(given, members), 'BODY_INVALID')
     },
@@ -58,7 +58,7 @@ function memberOf(name: string, schema: z.ZodType): Member {
   return { name, within, empty: schema.safeParse('').success }
 }
 
-function readMembers(given: Given, members: readonly Member[], cursor?: Cursor): Texts {
+function readMembers(given: TextValues, members: readonly Member[], cursor?: Cursor): Texts {
   const texts: Texts = {}
   const follows = cursor !== undefined && (given.one(cursor.name) ?? '') !== ''
   for (const { name, within, empty } of members) {
@@ -75,7 +75,7 @@ const MOST_PARAMETERS = 32
 const LONGEST_NAME = 64
 
 /** Texts by name, as sent. */
-class Given {
+class TextValues {
   readonly #values = new Map<string, string[]>()
   readonly #reason: 'QUERY_INVALID' | 'BODY_INVALID'
 

@@ -67,7 +67,6 @@ export type KeyBody = z.output<typeof updateKeyBody>
 /** How many keys there are on a page. */
 export const { most: KEYS_ON_PAGE } = limitOf(ListApiKeysRequestSchema.field.pageSize)
 
-/** Query of keys.list. */
 export const listKeysQuery = z.object({
   include_disabled: z.enum(['true', 'false']).optional().meta({ description: 'Default: false' }),
   offset: z

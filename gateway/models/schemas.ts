@@ -138,7 +138,6 @@ const pageQuery = {
 
 export const outputQuery = z.object({ output_modalities: list })
 
-/** Query of models.listUser. */
 export const userQuery = z.object({ ...pageQuery, output_modalities: list })
 
 /** Query of models.list; members for which nothing is known here are ignored. */

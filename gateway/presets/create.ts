@@ -75,13 +75,13 @@ function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Ope
     handle({ presets }, { params: { slug }, body: given, call }) {
       const secret = secretIn(configOf(given as object))
       if (secret !== undefined) throw new Rejection('BODY_INVALID', { field: secret, problem: SECRET })
-      const said = pick(given as object, looked) as z.output<S>
-      const systemPrompt = toSystem(said)
+      const settingsBody = pick(given as object, looked) as z.output<S>
+      const systemPrompt = toSystem(settingsBody)
       const prompt = systemPrompt === '' ? {} : { systemPrompt }
-      const { notApplied = [], ...made } = toSettings({ ...said, debug: undefined })
+      const { notApplied = [], ...made } = toSettings({ ...settingsBody, debug: undefined })
       const uncached = (given as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
-      const settings = { ...made, ...toIdentity(said, {}), notApplied: [...notApplied, ...uncached] }
-      return presets.createPresetVersion({ slug, config: configOf(said), settings, ...prompt }, call.options())
+      const settings = { ...made, ...toIdentity(settingsBody, {}), notApplied: [...notApplied, ...uncached] }
+      return presets.createPresetVersion({ slug, config: configOf(settingsBody), settings, ...prompt }, call.options())
     },
     present: (created) => ({ data: fromDesignated(created) }),
     publicField(field, { body: given }) {

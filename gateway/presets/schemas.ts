@@ -10,7 +10,6 @@ export const newSlug = limitedBy(
   z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~-]*$/, 'must contain only letters, digits and -._~'),
 ).meta({ description: 'Preset; created if it does not exist' })
 
-/** A version of a preset. */
 export const presetVersion = z
   .strictObject({
     id: z.uuid(),
@@ -24,7 +23,6 @@ export const presetVersion = z
   })
   .meta({ id: 'PresetVersion' })
 
-/** Statuses of presets. */
 export const statuses = z.enum(['active', 'disabled', 'archived'])
 
 const members = {

@@ -59,7 +59,7 @@ export function fromEnqueuedItem(item: InboxItem): JsonOf<typeof enqueuedItem> {
   return fromContent(item, fromEnqueuedPrompt)
 }
 
-function fromContent<P>({ messageId, payload, delivery }: InboxItem, fromUser: (said: Prompt) => P) {
+function fromContent<P>({ messageId, payload, delivery }: InboxItem, fromUser: (prompt: Prompt) => P) {
   const when = fromDelivery(delivery)
   switch (payload.case) {
     case 'prompt':

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
-/** How a run ended. */
 export const outcome = z.enum(['succeeded', 'failed', 'interrupted'])
 
 /** Between JSON and protobuf. */

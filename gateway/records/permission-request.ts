@@ -3,7 +3,6 @@ import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 
-/** A permission request. */
 export const permissionRequest = z
   .strictObject({
     id: z.string(),

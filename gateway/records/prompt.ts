@@ -52,7 +52,7 @@ const skillAttachment = z
   .strictObject({ id: z.string(), name: z.string(), text: z.string().optional(), mention: mention.optional() })
   .meta({ id: 'Prompt.SkillAttachment' })
 
-/** What a user said, and what came with it. */
+/** A prompt with what came with it. */
 export const prompt = {
   text: z.string(),
   files: z.array(fileAttachment).optional(),
@@ -86,18 +86,18 @@ export function fromDelivery(when: Delivery): z.output<typeof delivery> {
   return deliveries.fromProto(when) ?? 'steer'
 }
 
-export function fromPrompt(said: Prompt | undefined) {
+export function fromPrompt(message: Prompt | undefined) {
   return {
-    text: said?.text ?? '',
-    files: listOrAbsent(said?.files, fromFile),
-    agents: listOrAbsent(said?.agents, fromAgent),
-    skills: listOrAbsent(said?.skills, fromSkill),
-    metadata: said?.metadata,
+    text: message?.text ?? '',
+    files: listOrAbsent(message?.files, fromFile),
+    agents: listOrAbsent(message?.agents, fromAgent),
+    skills: listOrAbsent(message?.skills, fromSkill),
+    metadata: message?.metadata,
   }
 }
 
-export function fromEnqueuedPrompt(said: Prompt) {
-  return { ...fromPrompt(said), files: listOrAbsent(said.files, fromEnqueuedFile) }
+export function fromEnqueuedPrompt(message: Prompt) {
+  return { ...fromPrompt(message), files: listOrAbsent(message.files, fromEnqueuedFile) }
 }
 
 export function fromSynthetic({ text, description, metadata }: SyntheticText) {

@@ -78,7 +78,6 @@ const assistantPart = z.discriminatedUnion('type', [
   }),
 ])
 
-/** A step. */
 export const assistant = z.strictObject({
   ...noted,
   type: z.literal('assistant'),
@@ -108,7 +107,6 @@ export interface Noted {
   readonly metadata: JsonObject | undefined
 }
 
-/** A step. */
 export function fromAssistant(noted: Noted, step: AssistantMessage): JsonOf<typeof assistant> {
   const { snapshot } = step
   return {

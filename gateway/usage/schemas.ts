@@ -9,14 +9,12 @@ const text = z.string().nullable()
 /** What OpenRouter has and Portico does not. */
 const none = z.null()
 
-/** Query of usage.generation. */
 export const generationQuery = z.object({
   id: limitedBy(GetGenerationRequestSchema.field.requestId, z.string().min(1)).meta({
     description: 'From the header X-Generation-Id, or the id of a chat completion',
   }),
 })
 
-/** Query of usage.activity. */
 export const activityQuery = z.object({
   date: z.iso
     .date()

@@ -5,7 +5,6 @@ import { readEnvironment } from '#shared/config/config.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
 
-/** Settings of the catalog service. */
 export interface Config {
   /**
    * Default project directory, absolute (`PORTICO_DIRECTORY`); undefined: there is none, and requests must name theirs.

@@ -7,7 +7,6 @@ export interface ReasonsOf {
   kernel: 'PRINCIPAL_MISSING' | 'REQUEST_INVALID' | 'INVALID_CURSOR'
 }
 
-/** Every reason for a rejection. */
 export type AnyReason = ReasonsOf[keyof ReasonsOf]
 
 /**

@@ -21,7 +21,6 @@ const hasOneSource = ({ jwks_url: url, jwks }: { readonly jwks_url?: unknown; re
   url == null || jwks == null
 const TWO_SOURCES = { path: ['jwks'], error: 'must not be given together with jwks_url' }
 
-/** Body of issuers.create. */
 export const createIssuerBody = z
   .strictObject(fields)
   .partial({ jwks_url: true, jwks: true, single_use: true, max_age_seconds: true })

@@ -18,7 +18,6 @@ export const checks = z.strictObject(
   { error: ({ code }) => (code === 'unrecognized_keys' ? 'may only have scope and token_type' : undefined) },
 )
 
-/** Body of policies.checks.add. */
 export const addCheckBody = checks.refine(
   (given) => Object.values(given).filter((value) => value !== undefined).length === 1,
   {
@@ -40,7 +39,6 @@ const fields = {
   key_id: z.string().meta({ description: 'The workspace key that access tokens act as' }),
 }
 
-/** Body of policies.create. */
 export const createPolicyBody = z
   .strictObject({ ...fields, enabled: z.boolean(), checks })
   .partial({ subject: true, condition: true, enabled: true, checks: true })
@@ -65,7 +63,6 @@ export const policy = z
   })
   .meta({ id: 'FederationPolicy' })
 
-/** Body of policies.test. */
 export const testPolicyBody = z
   .strictObject({
     subject_token: limitedBy(TestPolicyRequestSchema.field.subjectToken, z.string().min(1)).meta({

@@ -3,7 +3,6 @@ import { type Agent, Agent_Mode, AgentSchema, type PermissionRule } from '#gen/p
 import type { AgentDocument, AgentEntry } from './agent.ts'
 import { ASK_ALWAYS, BUILTIN_AGENTS, DEFAULT_RULES } from './builtin-agents.ts'
 
-/** The agents of a location. */
 export interface AgentSet {
   /** The default agent first, then in order of definition. */
   readonly agents: Agent[]

@@ -1,4 +1,3 @@
-/** A configuration document. */
 export interface ConfigurationDocument {
   readonly path: string
   /** Whether the commands, addresses and modules that it names may be used. */

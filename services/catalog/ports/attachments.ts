@@ -1,7 +1,6 @@
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ReadAttachmentResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 
-/** Reads attachments of prompts. */
 export interface Attachments {
   /**
    * Reads a `data:` or `file:` URI, the latter only within the location. Rejects with ATTACHMENT_INVALID (metadata

@@ -38,5 +38,4 @@ export interface Plugins {
   emit(event: PluginEvent, data: unknown): void
 }
 
-/** Knows the plugins of locations. */
 export type PluginSource = Source<Plugins>

@@ -21,7 +21,6 @@ export interface OpenSource<T> extends Disposable {
   read(start?: boolean): Promise<Offer<T>>
 }
 
-/** What a source offers. */
 export interface Offer<T> {
   readonly value: T
   /** Different for different values, and the same for equal ones, in every process. */

@@ -18,13 +18,11 @@ export interface PreparedCall {
   run(signal: AbortSignal, progress: (metadata: JsonObject) => void, identity: CallIdentity): Promise<ToolOutcome>
 }
 
-/** Identifies a call. */
 export interface CallIdentity {
   readonly sessionId: string
   readonly callId: string
 }
 
-/** Knows the tools of locations. */
 export type ToolSource = Source<Tools>
 
 /**

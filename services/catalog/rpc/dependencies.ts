@@ -7,7 +7,6 @@ import type { PluginPackages } from '../ports/plugin-packages.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'
 
-/** What the handlers need. */
 export interface CatalogDependencies {
   readonly locations: Locations
   readonly opened: OpenLocations

@@ -58,7 +58,6 @@ export class OpenLocations implements Disposable {
     this.#sweep = setInterval(() => this.#closeIdle(), Math.min(SWEEP_MS, dependencies.idleMs)).unref()
   }
 
-  /** How many are open. */
   get size(): number {
     return this.#open.size
   }

@@ -8,7 +8,6 @@ import type { ToolOutcome } from '../domain/tool-outcome.ts'
 import type { CallIdentity, Tools } from '../ports/tools.ts'
 import type { AdmittedCall } from './tool-calls.ts'
 
-/** A call to be run. */
 export interface CallRequest {
   readonly name: string
   readonly input: JsonObject

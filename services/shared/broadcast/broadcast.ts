@@ -81,7 +81,6 @@ export class Broadcast<T> {
     return this.#end !== undefined
   }
 
-  /** The buffered items. */
   get items(): readonly T[] {
     return this.#items
   }
@@ -298,7 +297,6 @@ export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
     return promise
   }
 
-  /** Stops reading. */
   async return(): Promise<IteratorResult<T, undefined>> {
     this.leave()
     return { done: true, value: undefined }

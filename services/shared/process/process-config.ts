@@ -26,7 +26,6 @@ export const SERVICES = Object.keys(PORTS) as ServiceName[]
  */
 const WITH_STORE: readonly ServiceName[] = ['session', 'inference', 'identity']
 
-/** What every process needs. */
 export interface SingleProcessConfig extends LeaveTimes {
   readonly logLevel: LogLevel
   readonly telemetry: TelemetryConfig
@@ -38,7 +37,6 @@ export interface SingleProcessConfig extends LeaveTimes {
 export interface ProcessConfig<P extends ServiceName = never> extends SingleProcessConfig {
   /** Secret shared by all processes of an installation; at least 16 characters. */
   readonly secret: string
-  /** Where the peers are. */
   readonly peers: { readonly [K in P]: string }
 }
 

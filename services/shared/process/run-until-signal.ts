@@ -10,7 +10,6 @@ import type { Logger } from '#shared/telemetry/logging.ts'
  */
 const SAME_SIGNAL_MS = 500
 
-/** How a process stops. */
 export interface StopOptions {
   /** How many milliseconds disposal may take before the process ends anyway, with code 1. */
   readonly shutdownMs: number

@@ -24,7 +24,6 @@ export interface WatchdogOptions {
   readonly stackMs?: number
 }
 
-/** A running watchdog. */
 export interface Watchdog {
   /** Must be called once everything is open: until then the limit is ten times as long. */
   opened(): void

@@ -30,7 +30,6 @@ export interface CallerTransport extends Transport {
   readonly takesCallers: true
 }
 
-/** A caller with a signal. */
 export class SignalCaller implements Caller {
   readonly signal: AbortSignal
 

@@ -6,7 +6,6 @@ import { Unreached } from '#shared/rpc/retry.ts'
 
 /** A peer, as its operator knows it. */
 export interface ReportedPeer {
-  /** Name of the service. */
   readonly name: string
   readonly url: string
   /** The setting with its address. */

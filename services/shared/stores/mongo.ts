@@ -43,11 +43,11 @@ const MAJORITY_MS = 3_500
  */
 export async function openMongo(options: { readonly uri: string; readonly database: string }): Promise<Mongo> {
   const appName = `portico/${options.database}`
-  const said = new URLSearchParams(options.uri.split('?')[1])
+  const settings = new URLSearchParams(options.uri.split('?')[1])
   const client = new MongoClient(options.uri, {
-    ...Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !said.has(name))),
+    ...Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !settings.has(name))),
     appName,
-    writeConcern: { w: 'majority', wtimeoutMS: Number(said.get('wtimeoutMS') ?? MAJORITY_MS) },
+    writeConcern: { w: 'majority', wtimeoutMS: Number(settings.get('wtimeoutMS') ?? MAJORITY_MS) },
     readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: true,
@@ -69,7 +69,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   }
   const db = client.db(options.database)
   const probes = db.collection<{ readonly _id: string }>('store_probes')
-  const callMs = Math.max(MAX_TIME_MS, Number(said.get('serverSelectionTimeoutMS') ?? 0))
+  const callMs = Math.max(MAX_TIME_MS, Number(settings.get('serverSelectionTimeoutMS') ?? 0))
   const endDeadTransactions = deadTransactionEnder(client, { appName, operationMs: MAX_TIME_MS })
   return {
     client,

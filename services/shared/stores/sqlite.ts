@@ -5,7 +5,6 @@ import { openDatabase } from './sqlite-database.ts'
 import { type Job, SqliteJobs } from './sqlite-jobs.ts'
 import { prepareSchema, type SqliteSchema } from './sqlite-schema.ts'
 
-/** How a file is opened. */
 export interface SqliteOptions {
   readonly schema: SqliteSchema
   /** Locks out every other process for as long as the file is open; a crash releases the lock. */

@@ -36,7 +36,7 @@ export function requireWholeStores(store: StoreConfig): void {
     const size = statSync(path, { throwIfNoEntry: false })?.size
     if (size !== undefined && size > 0) continue
     // A write-ahead log belongs to a file; without a list, the folder may still be in preparation.
-    if (!listed(directory).includes(name) && !existsSync(`${path}-wal`)) continue
+    if (!readList(directory).includes(name) && !existsSync(`${path}-wal`)) continue
     if (name === 'blobs' && size !== undefined) continue
     const problem =
       `${path} is ${size === undefined ? 'missing' : 'empty'}, but other parts of the store exist: ` +
@@ -47,11 +47,11 @@ export function requireWholeStores(store: StoreConfig): void {
 
 /** Records that every part exists; must be called once all of them were opened. */
 export function noteWholeStores(store: StoreConfig): void {
-  if (store.kind !== 'sqlite' || listed(store.directory).length === PARTS.length) return
+  if (store.kind !== 'sqlite' || readList(store.directory).length === PARTS.length) return
   writeFileSync(join(store.directory, LIST), `${JSON.stringify(PARTS)}\n`, { mode: 0o600 })
 }
 
-function listed(directory: string): readonly string[] {
+function readList(directory: string): readonly string[] {
   try {
     return JSON.parse(readFileSync(join(directory, LIST), 'utf8')) as string[]
   } catch {

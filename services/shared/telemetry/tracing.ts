@@ -20,7 +20,6 @@ export interface SpanOptions {
   readonly carrier?: Carrier
 }
 
-/** The outcome of a span. */
 export interface SpanOutcome {
   readonly error?: unknown
   readonly attributes?: Attributes
@@ -28,7 +27,6 @@ export interface SpanOutcome {
   readonly name?: string
 }
 
-/** A span in progress. */
 export interface OpenSpan {
   /** Runs a function within the span; what it starts becomes its children. */
   run<T>(work: () => T): T
@@ -54,7 +52,6 @@ export function setTracing(next: Tracing | undefined): void {
   tracing = next
 }
 
-/** Whether tracing is on. */
 export function isTracing(): boolean {
   return tracing !== undefined
 }

@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Duplex, type Readable } from 'node:stream'
 
-/** What to run. */
 export interface CommandOptions {
   readonly shell: string
   readonly command: string
@@ -16,7 +15,6 @@ export interface CommandOptions {
 export const CONTROL = 3
 export const CHANNEL = 4
 
-/** How a command ended. */
 export interface CommandEnd {
   /** Null: ended by a signal. */
   readonly code: number | null

@@ -108,7 +108,6 @@ export class ReapedCommand implements Command {
   }
 }
 
-/** The reports of the supervisors. */
 class Reports {
   /** Their descriptor from which the output is read; rejects if they end before. */
   readonly pipe: Promise<number>

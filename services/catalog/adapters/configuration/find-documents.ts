@@ -5,7 +5,6 @@ import { type ExistingFile, findFile } from '../files/find-file.ts'
 /** Names of configuration documents, lowest precedence first. */
 export const DOCUMENT_NAMES: readonly string[] = ['opencode.json', 'opencode.jsonc']
 
-/** A document that was found. */
 export interface DocumentFile extends ExistingFile {
   /** It is in the user's own configuration directory. */
   readonly own: boolean
@@ -37,12 +36,12 @@ export async function findDocuments(configDirectory: string, location: Location)
   const own = inEach(configDirectory)
   const local = [...levels, ...levels.map((level) => join(level, '.opencode'))].flatMap(inEach)
   const found = await Promise.all([
-    ...own.map(async (path) => described(await findFile(path), true)),
-    ...local.map(async (path) => described(await findFile(path, location.projectDirectory), false)),
+    ...own.map(async (path) => toDocuments(await findFile(path), true)),
+    ...local.map(async (path) => toDocuments(await findFile(path, location.projectDirectory), false)),
   ])
   return { files: found.flat(), places: [...own, ...local] }
 }
 
-function described(file: ExistingFile | undefined, own: boolean): DocumentFile[] {
+function toDocuments(file: ExistingFile | undefined, own: boolean): DocumentFile[] {
   return file === undefined ? [] : [{ ...file, own }]
 }

@@ -21,7 +21,6 @@ export function agentFiles(configDirectory: string): Definition<AgentFile, Agent
   }
 }
 
-/** A file that defines agents. */
 interface AgentFile extends ExistingFile {
   /** `config`: a JSON document; `agent`, `mode`: a Markdown file, where `mode` is always a primary agent. */
   readonly kind: 'config' | 'agent' | 'mode'

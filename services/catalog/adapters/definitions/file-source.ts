@@ -8,7 +8,6 @@ import type { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { PlaceWatch, type WatchedPlaces } from '../watch/place-watch.ts'
 import { Turns } from '../watch/turns.ts'
 
-/** A file that defines something. */
 interface DefiningFile {
   readonly path: string
   /** Changes when the file does. */

@@ -37,11 +37,11 @@ export class GuardedFiles {
 
   /** Whether a file (a real path, which need not exist yet) is guarded, for somebody who works in a location. */
   async has(location: Location, real: string): Promise<boolean> {
-    const names = folded(real).split('/')
+    const names = foldNames(real).split('/')
     if (names.some((name) => GUARDED_NAMES.has(name)) || GUARDED_FILES.has(names.at(-1) ?? '')) return true
     if (await isInGitDirectory(real)) return true
     const places = await Promise.all((await this.#places(location)).map((place) => realPathOf(place)))
-    return places.some((place) => isInside(folded(place), folded(real)))
+    return places.some((place) => isInside(foldNames(place), foldNames(real)))
   }
 
   async #places(location: Location): Promise<string[]> {
@@ -86,7 +86,7 @@ async function isGitDirectory(directory: string): Promise<boolean> {
 
 // Normalizes names as the most lenient file system does: without regard to case, to Unicode forms, to invisible
 // characters, and to trailing dots and spaces.
-function folded(path: string): string {
+function foldNames(path: string): string {
   const fold = (name: string): string => name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+$/, '')
   return path.normalize('NFKC').toLowerCase().split(/[/\\]/).map(fold).join('/')
 }

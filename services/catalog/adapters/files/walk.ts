@@ -7,13 +7,12 @@ import { subpathOf } from './paths.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
 /** A regular file that a walk found. */
-export interface Found {
+export interface WalkedFile {
   readonly real: string
   /** Path relative to the start of the walk, with `/`. */
   readonly path: string
 }
 
-/** Limits of a walk. */
 export interface WalkLimits {
   /** Files and directories. */
   readonly entries: number
@@ -30,7 +29,7 @@ const ENTRIES_AT_ONCE = 500
  * skips `.git`, `node_modules` and whatever `.gitignore` files from the location down exclude. It visits at most
  * 200,000 entries, 64 levels deep, and then adds a note; unreadable directories are skipped, except the first.
  */
-export class Walk implements AsyncIterable<Found> {
+export class Walk implements AsyncIterable<WalkedFile> {
   readonly #location: string
   readonly #start: string
   readonly #signal: AbortSignal
@@ -59,7 +58,7 @@ export class Walk implements AsyncIterable<Found> {
     ]
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Found> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<WalkedFile> {
     let rules = new IgnoreRules()
     const way = subpathOf(this.#location, this.#start).split('/').filter(Boolean)
     for (let depth = 0; depth < way.length; depth++) {
@@ -69,7 +68,7 @@ export class Walk implements AsyncIterable<Found> {
     yield* this.#visit(this.#start, rules, 0)
   }
 
-  async *#visit(directory: string, above: IgnoreRules, depth: number): AsyncGenerator<Found> {
+  async *#visit(directory: string, above: IgnoreRules, depth: number): AsyncGenerator<WalkedFile> {
     const base = subpathOf(this.#location, directory)
     const entries = await readable(readDirectoryInside(this.#location, directory), depth === 0)
     const hasIgnoreFile = entries?.some((entry) => entry.name === '.gitignore' && entry.isFile())

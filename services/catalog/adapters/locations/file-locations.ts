@@ -54,7 +54,7 @@ export class FileLocations implements Locations {
 
   async resolve(principal: Principal, requested: string | undefined, base?: string): Promise<Location> {
     const { roots, clock, home } = this.#options
-    const directory = base === undefined ? requested : resolve(base, expanded((requested ?? '').trim(), home))
+    const directory = base === undefined ? requested : resolve(base, expandHome((requested ?? '').trim(), home))
     const path = directory ?? this.#options.directory
     if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
     // Where the default is, only those may learn who may use it.
@@ -92,7 +92,7 @@ export class FileLocations implements Locations {
     const directory = await realDirectory(path)
     const repository = await findRepository(directory)
     const id =
-      repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint).catch(unread(path)))
+      repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint).catch(gitRejection(path)))
     if (repository === undefined || id === undefined) {
       const project = { projectId: GLOBAL_PROJECT, projectDirectory: directory, canonicalDirectory: directory }
       return create(LocationSchema, { directory, ...project })
@@ -121,7 +121,7 @@ export class FileLocations implements Locations {
   }
 }
 
-function expanded(path: string, home: string): string {
+function expandHome(path: string, home: string): string {
   return path.replace(/^~(?=\/|$)/, () => home)
 }
 
@@ -151,7 +151,7 @@ async function realDirectory(path: string): Promise<string> {
 }
 
 /** Converts git's failure to read the repository of a directory to a clear error. */
-function unread(directory: string): (error: Error) => never {
+function gitRejection(directory: string): (error: Error) => never {
   return (cause) => {
     if (isOutOfDescriptors(cause)) throw cause
     const slow = 'killed' in cause && cause.killed === true

@@ -5,7 +5,6 @@ import { STREAM_ENDED } from './http-transport.ts'
 import { asItCame } from './list-tools.ts'
 import { failedCall, toOutcome } from './tool-result.ts'
 
-/** A call of a tool. */
 export interface ToolCall {
   /** The server's name for the tool. */
   readonly tool: string

@@ -99,7 +99,6 @@ export class HttpTransport implements Transport {
     return this.end('it was closed')
   }
 
-  /** Closes it for this reason. */
   end(why: string): Promise<void> {
     if (this.#closing === undefined) this.#why = why
     this.#closing ??= this.#close()

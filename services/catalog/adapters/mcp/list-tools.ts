@@ -59,7 +59,7 @@ function readTool(given: unknown): Tool | undefined {
   const { description = given.title } = given
   try {
     const inputSchema = readToolSchema(given.inputSchema)
-    const text = typeof description === 'string' ? shortened(description) : ''
+    const text = typeof description === 'string' ? shorten(description) : ''
     return create(ToolSchema, { name, description: text, inputSchema })
   } catch (error) {
     if (error instanceof SchemaProblem) return undefined
@@ -78,6 +78,6 @@ function nameOf(given: unknown): string | undefined {
   return typeof name === 'string' && /^[^\p{Cc}\ufffd]+$/u.test(name) && name.length <= MAX_NAME ? name : undefined
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION - 1).toWellFormed()}…`
 }

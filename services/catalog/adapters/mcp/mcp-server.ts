@@ -12,14 +12,12 @@ import { Retry } from './retry.ts'
 import { ToolList } from './tool-list.ts'
 import { failedCall, messageOf } from './tool-result.ts'
 
-/** What a server works with. */
 interface Options {
   readonly connect: (entry: UsableEntry, options: ConnectOptions) => Promise<Connection>
   readonly places: ProcessPlaces
   readonly clock: Clock
   /** What was last known about its tools; undefined: nothing. */
   readonly listed: ServerTools | undefined
-  /** Its status has changed. */
   readonly onStatus: () => void
   /** Its tools became known, or have changed. */
   readonly onTools: () => void

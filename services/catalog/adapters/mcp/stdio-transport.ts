@@ -81,7 +81,6 @@ export class StdioTransport implements Transport {
     return this.end('it was closed')
   }
 
-  /** Closes it for this reason. */
   end(why: string): Promise<void> {
     if (this.#closing === undefined) this.#why = why
     this.#closing ??= this.#endCommand().finally(() => this.onclose?.())
@@ -139,7 +138,7 @@ const NOTIFICATIONS = new Set(['notifications/tools/list_changed', 'notification
 function parseMessage(text: string): JSONRPCMessage | undefined {
   // Text that is not an object is not worth an exception.
   if (!/^\s*\{/.test(text)) return undefined
-  const value = parsed(text)
+  const value = tryParse(text)
   if (!isObject(value) || value.jsonrpc !== '2.0') return undefined
   const wanted = isId(value.id) || (value.id === undefined && NOTIFICATIONS.has(String(value.method)))
   return wanted ? (value as JSONRPCMessage) : undefined
@@ -149,7 +148,7 @@ function isId(id: unknown): boolean {
   return typeof id === 'number' || typeof id === 'string'
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

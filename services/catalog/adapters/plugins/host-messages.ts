@@ -46,7 +46,7 @@ export class HostMessages {
     if (typeof run !== 'number' || !Number.isInteger(run) || run < 1 || run > runs)
       throw new ChannelMisused('a message about no plugin')
     if (type === 'started') return { type, run }
-    if (type === 'said' && typeof text === 'string') return { type, run, text }
+    if (type === 'message' && typeof text === 'string') return { type, run, text }
     if (type === 'failed' && typeof error === 'string') return { type, run, error: error.toWellFormed() }
     throw new ChannelMisused('no message')
   }

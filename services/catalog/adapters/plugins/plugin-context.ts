@@ -7,7 +7,6 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import type { HostSlot } from './host-slot.ts'
 import type { PluginHost } from './plugin-host.ts'
 
-/** Limits of one plugin. */
 export interface PluginLimits {
   readonly loadMs: number
   readonly hookMs: number

@@ -69,7 +69,7 @@ test('a process that is silent after its start is pinged after 16 seconds if any
     ...{ directory: '/', environment: {}, loads: 2, logger: LOGGER },
   })
   const module = { entry: '/a.mjs', options: null, directory: '/', memoryBytes: 1, blockedMs: 1 }
-  host.run(module, { busy: true, started() {}, said() {}, failed() {} })
+  host.run(module, { busy: true, started() {}, message() {}, failed() {} })
   let end: unknown
   void host.ended.then((ended) => {
     end = ended
@@ -95,7 +95,7 @@ test('messages of a plugin’s former thread are not taken for its successor’s
   const listen = (name: string) => ({
     busy: false,
     started: () => void observed.push(`${name} started`),
-    said: (text: string) => void observed.push(`${name} said ${JSON.parse(text).type}`),
+    message: (text: string) => void observed.push(`${name} sent ${JSON.parse(text).type}`),
     failed: (error: string) => void observed.push(`${name} failed: ${error}`),
   })
   const old = host.run(start('old.mjs'), listen('old'))
@@ -104,11 +104,11 @@ test('messages of a plugin’s former thread are not taken for its successor’s
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
   host.end(old)
   host.run(start('new.mjs'), listen('new'))
-  await waitFor('the new one', () => observed.includes('new said ready'))
+  await waitFor('the new one', () => observed.includes('new sent ready'))
   await delay(100)
   assert.deepEqual(
     observed.filter((text) => !text.startsWith('old')),
-    ['new started', 'new said loaded', 'new said ready'],
+    ['new started', 'new sent loaded', 'new sent ready'],
   )
 })
 
@@ -163,7 +163,7 @@ test('endless output is read slowly', async () => {
     read += chunk.length
   }
   await using opened = await openHost(files, { observe })
-  opened.host.run(opened.start('prints.mjs'), { busy: false, started() {}, said() {}, failed() {} })
+  opened.host.run(opened.start('prints.mjs'), { busy: false, started() {}, message() {}, failed() {} })
   await waitFor('the text', () => read > 1 << 20)
   await delay(1_500)
   assert.ok(read < 8 << 20, `${read} bytes`)
@@ -172,7 +172,7 @@ test('endless output is read slowly', async () => {
 test('an error is cut, however long it is', async () => {
   await using opened = await openHost({ 'long.mjs': `throw new Error('y'.repeat(2e7))` })
   const failed = Promise.withResolvers<string>()
-  opened.host.run(opened.start('long.mjs'), { busy: false, started() {}, said() {}, failed: failed.resolve })
+  opened.host.run(opened.start('long.mjs'), { busy: false, started() {}, message() {}, failed: failed.resolve })
   const error = await Promise.race([failed.promise, opened.host.ended])
   assert.equal(typeof error === 'string' && error.length, 2_000)
 })
@@ -198,7 +198,7 @@ for (const [what, text] of Object.entries(FORGED)) {
     const { host, start, bytesRead } = opened
     const observed: string[] = []
     const ready = Promise.withResolvers<void>()
-    const said = (text: string): void => {
+    const message = (text: string): void => {
       if (JSON.parse(text).type === 'ready') ready.resolve()
     }
     const listen = {
@@ -206,9 +206,9 @@ for (const [what, text] of Object.entries(FORGED)) {
       started: () => void observed.push('started'),
       failed: (error: string) => void observed.push(error),
     }
-    host.run(start('neighbour.mjs'), { ...listen, said })
+    host.run(start('neighbour.mjs'), { ...listen, message })
     await ready.promise
-    host.run(start('hostile.mjs'), { busy: false, started() {}, said() {}, failed() {} })
+    host.run(start('hostile.mjs'), { busy: false, started() {}, message() {}, failed() {} })
     assert.match((await host.ended).misuse ?? '', /that the process did not send|more than 16777216 bytes/)
     assert.deepEqual(observed, ['started'])
     assert.ok(bytesRead() < 20e6, `${bytesRead()} bytes`)

@@ -24,13 +24,12 @@ export interface HostEnd extends CommandEnd {
   readonly misuse?: string
 }
 
-/** Observes one plugin. */
 export interface HostListener {
   /** Whether something is expected from it. */
   readonly busy: boolean
   /** It begins to load. */
   started(): void
-  said(text: string): void
+  message(text: string): void
   failed(error: string): void
 }
 
@@ -166,7 +165,7 @@ export class PluginHost implements AsyncDisposable {
       return
     }
     const listener = this.#listeners.get(message.run)
-    if (message.type === 'said') listener?.said(message.text)
+    if (message.type === 'message') listener?.message(message.text)
     else if (message.type === 'started') listener?.started()
     else {
       this.#listeners.delete(message.run)

@@ -24,8 +24,8 @@ test('a text that is not a message is refused in time that grows with its length
 })
 
 test('half of a character, which providers refuse, is replaced', () => {
-  const said = readMessage('{"type":"result","id":1,"value":{"content":[],"metadata":{"\\ud83d":"\\ude00 😀"}}}')
-  assert.deepEqual(said, {
+  const message = readMessage('{"type":"result","id":1,"value":{"content":[],"metadata":{"\\ud83d":"\\ude00 😀"}}}')
+  assert.deepEqual(message, {
     ...{ type: 'result', id: 1 },
     value: { content: [], metadata: { '\ufffd': '\ufffd 😀' } },
   })

@@ -20,7 +20,6 @@ interface Pending {
   readonly progress: ((metadata: JsonObject) => void) | undefined
 }
 
-/** A call in progress. */
 export interface RunningCall {
   /** Rejects with what the plugin threw, as an Error, or with the reason why it cannot respond any more. */
   readonly answer: Promise<unknown>
@@ -64,7 +63,7 @@ export class PluginRun {
       started: () => {
         this.#timer ??= setTimeout(() => this.#observeLate(), loadMs)
       },
-      said: (text) => this.#receive(text),
+      message: (text) => this.#receive(text),
       failed,
     })
   }

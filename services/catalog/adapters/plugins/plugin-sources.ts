@@ -63,7 +63,6 @@ export class PluginSources implements AsyncDisposable {
     this.#options = options
   }
 
-  /** The plugins themselves. */
   get plugins(): PluginSource {
     return { open: (location, changed) => this.#open(location, changed, (offer) => offer) }
   }

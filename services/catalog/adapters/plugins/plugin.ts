@@ -178,7 +178,7 @@ export class Plugin {
       loadMs,
       start: { entry, directory, options: this.declared.options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
       loaded: (path, fingerprint) => this.#module.addFile(path, fingerprint),
-      ready: (said) => this.#observeReady(said, entry),
+      ready: (registration) => this.#observeReady(registration, entry),
       failed: (error) => {
         if (this.#run === run) this.fail(error)
       },
@@ -188,8 +188,8 @@ export class Plugin {
   }
 
   /** Throws for an invalid registration. */
-  #observeReady(said: unknown, entry: string): void {
-    const registration = readRegistration(said, entry, this.#context.reserved)
+  #observeReady(given: unknown, entry: string): void {
+    const registration = readRegistration(given, entry, this.#context.reserved)
     if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))
       this.#context.changed()
     this.registration = registration

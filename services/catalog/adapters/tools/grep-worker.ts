@@ -13,7 +13,6 @@ export interface TextSpan {
   readonly length: number
 }
 
-/** A matching line. */
 export interface Match {
   /** Index of the text. */
   readonly text: number

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { accessTo } from '#services/catalog/domain/access.ts'
 import { confine, locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
 import { FileTooLargeError, readHandle, UnreadableFileError } from '../files/read-bounded.ts'
-import { type Found, Walk } from '../files/walk.ts'
+import { Walk, type WalkedFile } from '../files/walk.ts'
 import { compilePattern, globSchema } from './glob.ts'
 import type { TextSpan } from './grep-worker.ts'
 import { searchInTime, searchResult } from './search-result.ts'
@@ -88,7 +88,10 @@ function checkExpression(pattern: string, flags: string): void {
   }
 }
 
-async function* wanted(found: AsyncIterable<Found>, included: (path: string) => boolean): AsyncGenerator<Found> {
+async function* wanted(
+  found: AsyncIterable<WalkedFile>,
+  included: (path: string) => boolean,
+): AsyncGenerator<WalkedFile> {
   for await (const file of found) {
     if (included(file.path) && (!SECRETS.test(file.path) || NO_SECRETS.test(file.path))) yield file
   }
@@ -110,7 +113,7 @@ class FileTexts {
   }
 
   /** Reads as many texts into the memory as fit at once; the next batch follows when these are not needed any more. */
-  async *batches(found: AsyncIterable<Found> | Iterable<Found>, memory: Buffer): AsyncGenerator<Batch> {
+  async *batches(found: AsyncIterable<WalkedFile> | Iterable<WalkedFile>, memory: Buffer): AsyncGenerator<Batch> {
     let names: string[] = []
     let texts: TextSpan[] = []
     let start = 0

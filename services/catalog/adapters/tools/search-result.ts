@@ -1,7 +1,6 @@
 import { truncateLines } from '#services/catalog/domain/truncate.ts'
 import { FILE_TOOL_TIMEOUT_MS, isTimeout, type ToolSuccess, textOf } from './tool.ts'
 
-/** The result of a search. */
 export interface SearchEnd {
   readonly lines: readonly string[]
   /** Maximum number of lines to return. */

@@ -35,7 +35,6 @@ export class SearchThreads implements AsyncDisposable {
     }
   }
 
-  /** Ends all threads. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#all].map((thread) => thread.end()))
   }

@@ -31,7 +31,6 @@ export interface Plan {
   run(context: ToolContext): Promise<ToolSuccess>
 }
 
-/** What a call works with. */
 export interface ToolContext {
   readonly signal: AbortSignal
   readonly progress: (metadata: JsonObject) => void

@@ -1,6 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
 
-/** Where a plugin comes from. */
 export type PluginOrigin =
   | { readonly type: 'package'; readonly target: string }
   | { readonly type: 'local'; readonly path: string }

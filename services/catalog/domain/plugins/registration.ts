@@ -14,7 +14,6 @@ export interface RegisteredTool {
   readonly permission: string | undefined
 }
 
-/** What a plugin has registered. */
 export interface Registration {
   readonly id: string
   readonly tools: readonly RegisteredTool[]

@@ -58,7 +58,7 @@ function beginWaiting(): void {
 function begin(run: number, start: PluginStart): void {
   const thread = new PluginThread(start, {
     ready: () => leaveLoading(run),
-    said: (text) => say({ run, type: 'said', text }),
+    message: (text) => say({ run, type: 'message', text }),
     failed: (error) => {
       end(run)
       say({ run, type: 'failed', error })

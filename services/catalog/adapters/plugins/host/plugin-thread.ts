@@ -5,7 +5,7 @@ import { MAX_ERROR, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from '.
 interface Listeners {
   /** It has loaded. */
   ready(): void
-  said(text: string): void
+  message(text: string): void
   /** Called once, at the end. */
   failed(error: string): void
 }
@@ -142,7 +142,7 @@ export class PluginThread {
   #pass(message: string): void {
     this.#activeAt = performance.now()
     if (!message.startsWith('{"type":"loaded"')) this.#answered(message)
-    this.#listeners.said(message)
+    this.#listeners.message(message)
   }
 
   #answered(message: string): void {

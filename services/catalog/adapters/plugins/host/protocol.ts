@@ -27,7 +27,6 @@ export type ToHost =
       | { readonly type: 'post'; readonly post: ToPlugin }
     ))
 
-/** How a plugin's thread begins. */
 export interface PluginStart {
   /** Absolute path of its module. */
   readonly entry: string
@@ -51,7 +50,7 @@ export type FromHost =
   | ({ readonly run: number } & (
       | { readonly type: 'started' }
       /** What the thread sent: a `FromPlugin` as text, if the plugin is honest. */
-      | { readonly type: 'said'; readonly text: string }
+      | { readonly type: 'message'; readonly text: string }
       /** It was ended for this reason. */
       | { readonly type: 'failed'; readonly error: string }
     ))
