@@ -1,6 +1,6 @@
 // `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types,
 // tests. Usage: check.ts [TEST_FILE …]
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,8 +17,10 @@ process.env.PATH = `${join(process.cwd(), 'node_modules/.bin')}${process.platfor
 Object.assign(process.env, { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' })
 const scratch = mkdtempSync(join(folderInMemory() ?? tmpdir(), 'portico-check-'))
 const removeScratch = (): void => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
+let runner: ChildProcess | undefined
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
+    runner?.kill(signal)
     removeScratch()
     process.kill(process.pid, signal)
   })
@@ -108,10 +110,11 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
   const hooks = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`
   const words = [hooks, '--test', ...flags, ...wanted]
   // Not spawnSync: it would block this process, so that nobody would read mongod's output, and mongod would stop.
-  const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
+  const tests = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
+  runner = tests
   // It then names the files that have not ended.
-  const late = setTimeout(() => runner.kill('SIGTERM'), MOST_MS)
-  const [status] = await once(runner, 'exit')
+  const late = setTimeout(() => tests.kill('SIGTERM'), MOST_MS)
+  const [status] = await once(tests, 'exit')
   clearTimeout(late)
   const passed = status === 0 && (await types)
   await mongo.stop()
