@@ -123,7 +123,7 @@ export function fromLogMessage({ message }: LogMessage, sessionId: string, clock
       const entry: JsonOf<typeof logEntry> = {
         type: 'log.synced',
         aggregateID: sessionId,
-        ...(seq !== undefined && { seq: Number(seq) }),
+        seq,
       }
       return `data: ${JSON.stringify(entry)}\n\n`
     }

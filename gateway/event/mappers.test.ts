@@ -15,7 +15,7 @@ const whole = (init: Init): unknown => {
 
 /** Type of an event, and its data beside `sessionID`. */
 const shown = (event: Init['event']): [string, unknown] => {
-  const { type, data } = whole({ sessionId: 'ses_1', createTime: 7, seq: 1n, event } as Init) as Json
+  const { type, data } = whole({ sessionId: 'ses_1', createTime: 7, seq: 1, event } as Init) as Json
   const { sessionID, ...rest } = data
   assert.equal(sessionID, 'ses_1')
   return [type, rest]
@@ -66,7 +66,7 @@ test('a listener also learns whether a session is busy, and its usage', () => {
     [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, []],
   ]
   for (const [event, expected] of cases) {
-    const base = { eventId: 'evt_1', sessionId: 'ses_1', directory: '/work', createTime: 7, seq: 3n }
+    const base = { eventId: 'evt_1', sessionId: 'ses_1', directory: '/work', createTime: 7, seq: 3 }
     const live = fromEventLive(create(SessionEventSchema, { ...base, event } as Init), () => 'evt_new')
     const common = { id: 'evt_new', created: 7, location: { directory: '/work' } }
     assert.deepEqual(
@@ -92,7 +92,7 @@ test('a durable event has its position in the session, a volatile one has none',
     data: { sessionID: 'ses_1' },
   }
   const durable = { aggregateID: 'ses_1', seq: 9, version: 1 }
-  assert.deepEqual(whole({ ...base, seq: 9n, position: '12' }), { ...common, durable })
+  assert.deepEqual(whole({ ...base, seq: 9, position: '12' }), { ...common, durable })
   assert.deepEqual(whole(base), common)
 })
 

@@ -42,7 +42,6 @@ function begun({ messageId: messageID, manual }: { readonly messageId: string; r
 /** Version of the event shapes, as durable events carry it. */
 const EVENT_VERSION = 1
 
-/** A session as it was created. */
 function fromCreated({ session: made }: SessionCreated) {
   if (made === undefined) throw new Error('An event has no content')
   const session = made
@@ -104,13 +103,13 @@ export function fromEventLive(given: SessionEvent, newId: () => string): EventJs
   return liveOf(given).map((described) => eventJson(given, newId(), undefined, described))
 }
 
-function eventJson(given: SessionEvent, id: string, seq: bigint | undefined, [type, data]: EventContent): EventJson {
+function eventJson(given: SessionEvent, id: string, seq: number | undefined, [type, data]: EventContent): EventJson {
   const { sessionId } = given
   return {
     id,
     created: given.createTime,
     type,
-    durable: seq === undefined ? undefined : { aggregateID: sessionId, seq: Number(seq), version: EVENT_VERSION },
+    durable: seq === undefined ? undefined : { aggregateID: sessionId, seq, version: EVENT_VERSION },
     location: { directory: given.directory },
     data: { sessionID: sessionId, ...data },
   } as EventJson

@@ -101,7 +101,7 @@ export const readSessionLog = operation({
   answer: events(logEntry),
   handle: ({ session }, { params: { sessionID: sessionId }, query, headers, call, facade: { clock } }) => {
     const after = headers['last-event-id'] ?? query.after
-    const afterSeq = after === undefined ? undefined : BigInt(after)
+    const afterSeq = after === undefined ? undefined : Number(after)
     const follow = query.follow === 'true'
     return stream({
       messages: session.streamSessionLog({ sessionId, afterSeq, follow }, call.options()),

@@ -9,7 +9,7 @@ import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_se
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
-import type { DurableEventData } from '#services/session/domain/event.ts'
+import type { DurableInit } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
@@ -40,7 +40,7 @@ async function doStep(port: SessionStore): Promise<void> {
   const owned = new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   const draft = new StepDraft(newStep('msg_step', 'build', MODEL, 0), 100)
   let before: MessageOf<'assistant'> | undefined
-  const write = async (events: readonly DurableEventData[]): Promise<void> => {
+  const write = async (events: readonly DurableInit[]): Promise<void> => {
     const { message } = draft
     await owned.recordStep(before, { message, events })
     before = message

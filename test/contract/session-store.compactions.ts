@@ -96,7 +96,7 @@ export function compactionCases(test: StoreTest): void {
     const { messageId, kind } = next.message
     const { manual } = kind.value
     const error = structuredError('aborted', 'The compaction was cut off')
-    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId, manual, error })
+    assert.deepEqual(plain(events[0]?.event), plain({ case: 'compactionFailed', value: { messageId, manual, error } }))
     assert.deepEqual(
       (await running()).map(({ status, error }) => [status, error]),
       [[Status.FAILED, error]],

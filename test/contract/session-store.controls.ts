@@ -42,10 +42,10 @@ export function controlCases(test: StoreTest): void {
     await store.admit(W, syntheticAdmission('msg_1', synthetic))
     const events = await eventsOf(store, 2, () => store.promote(lease, 'step'))
     assert.deepEqual(
-      events.map(({ data }) => plain(data)),
+      events.map(({ event }) => plain(event)),
       [
-        { type: 'inbox-delivered', messageId: 'msg_1' },
-        { type: 'synthetic-added', messageId: 'msg_1', synthetic },
+        { case: 'inboxDelivered', value: { messageId: 'msg_1' } },
+        { case: 'syntheticAdded', value: { messageId: 'msg_1', synthetic } },
       ],
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
@@ -57,24 +57,26 @@ export function controlCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const [enqueued] = await eventsOf(store, 1, () => store.moveSession(W, moveAdmission('msg_1', { move: there })))
-    assert.deepEqual(plain(enqueued?.data), {
-      type: 'inbox-enqueued',
-      item: {
-        messageId: 'msg_1',
-        sessionId: 'ses_1',
-        createTime: clock.now(),
-        delivery: Delivery.STEER,
-        payload: { case: 'move', value: plain(there) },
+    assert.deepEqual(plain(enqueued?.event), {
+      case: 'inboxEnqueued',
+      value: {
+        item: {
+          messageId: 'msg_1',
+          sessionId: 'ses_1',
+          createTime: clock.now(),
+          delivery: Delivery.STEER,
+          payload: { case: 'move', value: plain(there) },
+        },
       },
     })
     assert.deepEqual(locationOf(await get(store)), here)
     clock.advance(5)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'step'))
     assert.deepEqual(
-      events.map(({ data, directory }) => [data, directory]),
+      events.map(({ event, directory }) => [plain(event), directory]),
       [
-        [{ type: 'inbox-delivered', messageId: 'msg_1' }, '/project'],
-        [{ type: 'session-moved', location: there }, '/other'],
+        [{ case: 'inboxDelivered', value: { messageId: 'msg_1' } }, '/project'],
+        [{ case: 'sessionMoved', value: { location: plain(there) } }, '/other'],
       ],
     )
     const head = { messageId: 'msg_1', createTime: clock.now() }
@@ -170,11 +172,11 @@ export function controlCases(test: StoreTest): void {
     await store.requestInterrupt(W, 'ses_1')
     const events = await eventsOf(store, 3, () => store.moveSession(W, moveAdmission('msg_m3', { move: there }), true))
     assert.deepEqual(
-      events.map(({ data }) => data),
+      events.map(({ event }) => plain(event)),
       [
-        { type: 'inbox-cancelled', messageId: 'msg_m1' },
-        { type: 'inbox-cancelled', messageId: 'msg_m2' },
-        { type: 'session-moved', location: there },
+        { case: 'inboxCancelled', value: { messageId: 'msg_m1' } },
+        { case: 'inboxCancelled', value: { messageId: 'msg_m2' } },
+        { case: 'sessionMoved', value: { location: plain(there) } },
       ],
     )
     assert.deepEqual(locationOf(await get(store)), there)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { PartRef_Kind as Kind } from '#gen/portico/session/v1/event_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import type { DurableEventData } from '#services/session/domain/event.ts'
+import type { LogEvent } from '#services/session/domain/event.ts'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
 import { stepPart } from '#test/support/step-part.ts'
 import {
@@ -26,8 +27,8 @@ export function eventCases(test: StoreTest): void {
   test('an event names its session, place, time and directory', async ({ store, clock }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     assert.ok(event)
-    const { id, position, ...rest } = event
-    assert.match(id, /^evt_/)
+    const { eventId, position, ...rest } = event
+    assert.match(eventId, /^evt_/)
     assert.notEqual(position, '')
     assert.deepEqual(
       plain(rest),
@@ -35,9 +36,9 @@ export function eventCases(test: StoreTest): void {
         workspace: W,
         sessionId: 'ses_1',
         directory: '/project',
-        timeCreated: clock.now(),
+        createTime: clock.now(),
         seq: 1,
-        data: { type: 'session-created', session: await store.getSession(W, 'ses_1') },
+        event: { case: 'sessionCreated', value: { session: await store.getSession(W, 'ses_1') } },
       }),
     )
   })
@@ -46,7 +47,7 @@ export function eventCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await new Promise((resolve) => setTimeout(resolve, 50))
     const [event] = await eventsOf(store, 1, () => admit(store, Delivery.STEER, 'msg_1'))
-    assert.equal(event?.data.type, 'inbox-enqueued')
+    assert.equal(event?.event.case, 'inboxEnqueued')
   })
 
   test('everything written after `ready` comes, in order, once', async ({ store }) => {
@@ -68,7 +69,7 @@ export function eventCases(test: StoreTest): void {
       seqs.toSorted((a, b) => a - b),
     )
     assert.deepEqual(
-      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.messageId),
+      events.map(({ event }) => event.case === 'inboxEnqueued' && event.value.item?.messageId),
       ids,
     )
   })
@@ -229,7 +230,7 @@ export function changeCases(test: StoreTest): void {
     using _ = store.onChange((change) => change.sessionId !== undefined && received.push(change))
     for (let n = 0; n < 50; n++) {
       const message = assistant('msg_step', { parts: [stepPart('text', { text: `${n}` })] })
-      await store.recordStep(lease, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
+      await store.recordStep(lease, { message, events: [{ case: 'stepStreamed', value: { messageId: 'msg_step' } }] })
       await store.renewLease(lease, fixture.longMs)
     }
     assert.deepEqual(received, [])
@@ -249,8 +250,8 @@ export function retentionCases(test: StoreTest): void {
     await store.recordStep(lease, {
       message,
       events: [
-        { type: 'tool-called', messageId: 'msg_step', callId: 'call_1', input },
-        { type: 'tool-succeeded', messageId: 'msg_step', callId: 'call_1', content, metadata },
+        { case: 'toolCalled', value: { messageId: 'msg_step', callId: 'call_1', input } },
+        { case: 'toolSucceeded', value: { messageId: 'msg_step', callId: 'call_1', content, metadata } },
       ],
     })
     const all = await reader.events(7)
@@ -289,19 +290,19 @@ export function retentionCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await using reader = await tail(store)
-    const part = { messageId: 'msg_step', kind: 'text', ordinal: 0 } as const
+    const part = { messageId: 'msg_step', kind: Kind.TEXT, ordinal: 0 } as const
     const say = (text: string, attempt: number) =>
       store.recordStep(lease, {
         message: assistant('msg_step', { attempt, parts: [stepPart('text', { text })] }),
-        events: [{ type: 'part-ended', part, text }],
+        events: [{ case: 'partEnded', value: { part, text } }],
       })
     await say('lost', 1)
     await store.recordStep(lease, { message: assistant('msg_step', { attempt: 2 }), events: [] })
     await say('kept', 2)
     clock.advance(1)
     await store.recordStep(lease, { message: assistant('msg_step', { attempt: 3 }), events: [] })
-    const texts = (events: readonly { readonly data: DurableEventData }[]): unknown[] =>
-      events.flatMap(({ data }) => (data.type === 'part-ended' ? [data.text] : []))
+    const texts = (events: readonly LogEvent[]): unknown[] =>
+      events.flatMap(({ event }) => (event.case === 'partEnded' ? [event.value.text] : []))
     assert.deepEqual(texts(await reader.events(2)), ['lost', 'kept'])
     const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })
     assert.deepEqual(texts(events), ['lost', 'kept'])
@@ -318,7 +319,7 @@ export function retentionCases(test: StoreTest): void {
     await admit(store, Delivery.STEER, 'msg_1')
     for (const reader of [live, late]) {
       const [event] = await reader.events(1)
-      assert.equal(event?.data.type, 'inbox-enqueued')
+      assert.equal(event?.event.case, 'inboxEnqueued')
     }
   })
 
@@ -338,7 +339,7 @@ export function retentionCases(test: StoreTest): void {
     const [second] = await live.events(1)
     assert.equal(await store.expireEvents(before), 3)
     const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 })
-    assert.deepEqual([events.map(({ id }) => id), missed], [[second?.id], true])
+    assert.deepEqual([events.map(({ eventId }) => eventId), missed], [[second?.eventId], true])
     const rest = await store.listEvents(W, 'ses_1', { afterSeq: second?.seq ?? 0, limit: 10 })
     assert.deepEqual(rest, { events: [], missed: false })
     await using late = await tail(store, first?.position)
@@ -348,9 +349,9 @@ export function retentionCases(test: StoreTest): void {
     for (const reader of [current, late, live]) {
       // A reader that has missed some may be given what is kept.
       const events = [...(await reader.events(1))]
-      if (reader === late && events[0]?.id === second?.id) events.push(...(await reader.events(1)))
-      const { data } = events.at(-1) as (typeof events)[0]
-      assert.equal(data.type === 'inbox-enqueued' && data.item.messageId, 'msg_3')
+      if (reader === late && events[0]?.eventId === second?.eventId) events.push(...(await reader.events(1)))
+      const { event } = events.at(-1) as (typeof events)[0]
+      assert.equal(event.case === 'inboxEnqueued' && event.value.item?.messageId, 'msg_3')
     }
   })
 }

@@ -74,10 +74,10 @@ export function inboxItemCases(test: StoreTest): void {
       assert.equal(await store.changeDelivery(W, 'ses_1', 'msg_3', Delivery.QUEUE), undefined)
     })
     assert.deepEqual(
-      events.map(({ data }) => data),
+      events.map(({ event }) => plain(event)),
       [
-        { type: 'inbox-delivery-changed', messageId: 'msg_2', delivery: Delivery.STEER },
-        { type: 'inbox-delivery-changed', messageId: 'msg_3', delivery: Delivery.QUEUE },
+        { case: 'inboxDeliveryChanged', value: { messageId: 'msg_2', delivery: Delivery.STEER } },
+        { case: 'inboxDeliveryChanged', value: { messageId: 'msg_3', delivery: Delivery.QUEUE } },
       ],
     )
     assert.equal((await get(store)).updateTime, clock.now())
@@ -131,11 +131,11 @@ export function inboxItemCases(test: StoreTest): void {
       await store.selectAgent(W, 'ses_1', 'plan')
     })
     assert.deepEqual(
-      events.map(({ data }) => plain(data)),
+      events.map(({ event }) => plain(event)),
       [
-        { type: 'inbox-cancelled', messageId: 'msg_1' },
-        { type: 'inbox-cancelled', messageId: 'msg_2' },
-        { type: 'agent-selected', agent: 'plan' },
+        { case: 'inboxCancelled', value: { messageId: 'msg_1' } },
+        { case: 'inboxCancelled', value: { messageId: 'msg_2' } },
+        { case: 'agentSelected', value: { agent: 'plan' } },
       ],
     )
     assert.deepEqual(await waiting(fixture), ['msg_3 steer'])
@@ -211,14 +211,16 @@ export function inboxItemCases(test: StoreTest): void {
     }
     const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 1_000 })
     for (let round = 0; round < 8; round++) {
-      const of = events.flatMap(({ data }) =>
-        'messageId' in data && data.messageId === `msg_${round}` ? [data.type] : [],
+      const of = events.flatMap(({ event }) =>
+        event.value !== undefined && 'messageId' in event.value && event.value.messageId === `msg_${round}`
+          ? [event.case]
+          : [],
       )
-      const ends = of.filter((type) => type === 'inbox-delivered' || type === 'inbox-cancelled')
+      const ends = of.filter((type) => type === 'inboxDelivered' || type === 'inboxCancelled')
       assert.deepEqual([ends.length, of.at(-1)], [1, ends[0]], JSON.stringify(of))
     }
     const delivered = names((await messages(store)).slice(1))
-    assert.equal(delivered.length, events.filter(({ data }) => data.type === 'inbox-delivered').length - 1)
+    assert.equal(delivered.length, events.filter(({ event }) => event.case === 'inboxDelivered').length - 1)
     assert.deepEqual(await waiting(fixture), [])
   })
 

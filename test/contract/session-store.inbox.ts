@@ -48,7 +48,7 @@ export function inboxCases(test: StoreTest): void {
       const item = await store.admit(W, admission('msg_1', { prompt, delivery: Delivery.QUEUE }))
       assert.deepEqual(plain(item), plain(expected))
     })
-    assert.deepEqual(plain(event?.data), { type: 'inbox-enqueued', item: plain(expected) })
+    assert.deepEqual(plain(event?.event), { case: 'inboxEnqueued', value: { item: plain(expected) } })
     assert.equal((await get(store)).updateTime, clock.now())
     assert.deepEqual(await messages(store), [])
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
@@ -64,7 +64,7 @@ export function inboxCases(test: StoreTest): void {
       await store.admit(W, admission('msg_2'))
     })
     assert.deepEqual(
-      events.map(({ data }) => data.type === 'inbox-enqueued' && data.item.messageId),
+      events.map(({ event }) => event.case === 'inboxEnqueued' && event.value.item?.messageId),
       ['msg_2'],
     )
   })
@@ -191,7 +191,7 @@ export function inboxCases(test: StoreTest): void {
       assert.deepEqual(plain(await get(store)), plain(before))
       await admit(store, Delivery.STEER, 'msg_next')
     })
-    assert.equal(events[0]?.data.type, 'inbox-enqueued')
+    assert.equal(events[0]?.event.case, 'inboxEnqueued')
     assert.deepEqual(names(await messages(store)), known)
   })
 

@@ -54,8 +54,8 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     )
     const { events } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 10 })
     assert.deepEqual(
-      events.map(({ data }) => data.type),
-      ['session-created'],
+      events.map(({ event }) => event.case),
+      ['sessionCreated'],
     )
   })
 

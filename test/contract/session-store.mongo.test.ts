@@ -286,13 +286,13 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await store.createSession(W, newSession('ses_2'))
     await using live = await tail(second)
     await using reader = await tail(second, first?.position)
-    assert.equal((await reader.events(1))[0]?.data.type, 'session-created')
+    assert.equal((await reader.events(1))[0]?.event.case, 'sessionCreated')
     await store.removeSession(W, 'ses_1')
-    assert.equal((await live.events(1))[0]?.data.type, 'session-deleted')
-    const types = (await reader.events(2)).map(({ sessionId, data }) => [sessionId, data.type])
+    assert.equal((await live.events(1))[0]?.event.case, 'sessionDeleted')
+    const types = (await reader.events(2)).map(({ sessionId, event }) => [sessionId, event.case])
     assert.deepEqual(types, [
-      ['ses_2', 'session-created'],
-      ['ses_1', 'session-deleted'],
+      ['ses_2', 'sessionCreated'],
+      ['ses_1', 'sessionDeleted'],
     ])
   })
 
@@ -309,8 +309,8 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await using reader = await tail(second, first?.position)
     const { lost } = await reader.expect('missed')
     const directory = '/project'
-    const deleted = { sessionId: 'ses_2', directory, data: { type: 'session-deleted' } }
-    assert.deepEqual(plain(lost), plain([{ sessionId: 'ses_1', directory, data: undefined }, deleted]))
+    const deleted = { sessionId: 'ses_2', directory, deletion: { ancestorIds: [] } }
+    assert.deepEqual(plain(lost), plain([{ sessionId: 'ses_1', directory }, deleted]))
     assert.equal((await reader.events(1))[0]?.sessionId, 'ses_3')
   })
 
@@ -327,7 +327,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await store.selectAgent(W, 'ses_1', 'build')
     await other.expect('missed')
     await other.events(1)
-    assert.equal((await reader.events(1))[0]?.data.type, 'agent-selected')
+    assert.equal((await reader.events(1))[0]?.event.case, 'agentSelected')
   })
 
   test('a reader that falls behind by more than is kept misses nothing', async () => {
@@ -341,7 +341,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     })
     assert.deepEqual(plain(await slow.events(10)), plain(fast))
     await store.selectAgent(W, 'ses_1', 'plan')
-    assert.equal((await slow.events(1))[0]?.data.type, 'agent-selected')
+    assert.equal((await slow.events(1))[0]?.event.case, 'agentSelected')
   })
 
   test('renew a lease while many writes of the session wait', async () => {

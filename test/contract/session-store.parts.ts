@@ -39,12 +39,14 @@ export function partCases(test: StoreTest): void {
     const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`)
     const message = assistant('msg_step', { parts: ids.map((id) => toolPart(id, 'running')) })
     const { input = {} } = callIn(message.kind.value.parts[0])
-    const events = ids.map((callId) => ({ type: 'tool-called', messageId: 'msg_step', callId, input }) as const)
+    const events = ids.map(
+      (callId) => ({ case: 'toolCalled', value: { messageId: 'msg_step', callId, input } }) as const,
+    )
     const before = await owned.recordStep(undefined, { message, events: [] })
     const last = await owned.recordStep(withChanges(message, { parts: [] }), { message, events })
     assert.deepEqual(plain((await store.getMessage(W, 'ses_1', 'msg_step'))?.message), plain(message))
     const read = await store.listEvents(W, 'ses_1', { afterSeq: before, limit: 100 })
-    assert.deepEqual(plain(read.events.map(({ data }) => data)), plain(events))
+    assert.deepEqual(plain(read.events.map(({ event }) => event)), plain(events))
     assert.equal(read.events.at(-1)?.seq, last)
     assert.deepEqual(
       read.events.map(({ seq }) => seq),

@@ -23,7 +23,7 @@ export function permissionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const [event] = await eventsOf(store, 1, () => store.requestPermission(lease, request('per_b')))
-    assert.deepEqual(event?.data, { type: 'permission-asked', request: request('per_b') })
+    assert.deepEqual(plain(event?.event), plain({ case: 'permissionAsked', value: { request: request('per_b') } }))
     const second = request('per_a', { createTime: request('').createTime + 1 })
     await store.requestPermission(lease, second)
     assert.deepEqual(await store.listPermissionRequests(W), [request('per_b'), second])
@@ -75,7 +75,8 @@ export function permissionCases(test: StoreTest): void {
     await store.requestPermission(lease, request('per_1'))
     const answer = { reply: PermissionReply.REJECT, message: 'use the other file' } as const
     const [event] = await eventsOf(store, 1, () => store.replyPermission(W, 'ses_1', 'per_1', answer))
-    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: PermissionReply.REJECT })
+    const value = { requestId: 'per_1', reply: PermissionReply.REJECT }
+    assert.deepEqual(plain(event?.event), { case: 'permissionReplied', value })
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), answer)
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
@@ -190,7 +191,7 @@ export function permissionCases(test: StoreTest): void {
       store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.REJECT, message: 'no' }),
     )
     assert.deepEqual(
-      events.map(({ data }) => data.type === 'permission-replied' && [data.requestId, data.reply]),
+      events.map(({ event }) => event.case === 'permissionReplied' && [event.value.requestId, event.value.reply]),
       [
         ['per_2', PermissionReply.REJECT],
         ['per_1', PermissionReply.REJECT],
@@ -230,7 +231,8 @@ export function permissionCases(test: StoreTest): void {
     const [event] = await eventsOf(store, 1, async () => {
       assert.equal(await store.closePermission(lease, 'per_1', PermissionReply.REJECT), true)
     })
-    assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: PermissionReply.REJECT })
+    const value = { requestId: 'per_1', reply: PermissionReply.REJECT }
+    assert.deepEqual(plain(event?.event), { case: 'permissionReplied', value })
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.REJECT, message: '' })
   })
 
@@ -254,7 +256,7 @@ export function permissionCases(test: StoreTest): void {
       assert.equal(await store.closePermission(lease, 'per_1', PermissionReply.REJECT), false)
       await store.endRun(lease, Outcome.SUCCEEDED)
     })
-    assert.equal(event?.data.type, 'execution-ended')
+    assert.equal(event?.event.case, 'executionEnded')
     assert.deepEqual(await store.listPermissionRequests(W), [])
   })
 }

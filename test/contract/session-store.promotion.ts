@@ -32,8 +32,11 @@ export function promotionCases(test: StoreTest): void {
       assert.deepEqual(plain(promotion.messages), plain(await messages(store)))
     })
     assert.deepEqual(
-      events.map(({ data }) => plain(data)),
-      [{ type: 'execution-started' }, { type: 'inbox-delivered', messageId: 'msg_1' }],
+      events.map(({ event }) => plain(event)),
+      [
+        { case: 'executionStarted', value: {} },
+        { case: 'inboxDelivered', value: { messageId: 'msg_1' } },
+      ],
     )
     const stored = await store.getMessage(W, 'ses_1', 'msg_1')
     const { payload } = admission('msg_1')
@@ -142,7 +145,7 @@ export function promotionCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await admit(store, Delivery.STEER, 'msg_s1')
     const [event] = await eventsOf(store, 1, () => store.promote(lease, 'step'))
-    assert.equal(event?.data.type, 'inbox-delivered')
+    assert.equal(event?.event.case, 'inboxDelivered')
   })
 
   test('returns the admitter of the last promoted input', async (fixture) => {

@@ -95,7 +95,7 @@ export function removalCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
-    await store.recordStep(lease, { message: step, events: [{ type: 'execution-started' }] })
+    await store.recordStep(lease, { message: step, events: [{ case: 'executionStarted', value: {} }] })
     await store.requestPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.ONCE, message: '' })
     await store.requestPermission(lease, request('per_2'))
@@ -120,7 +120,7 @@ export function removalCases(test: StoreTest): void {
       own.map(({ table }) => table),
       ['events'],
     )
-    assert.match(own[0]?.row ?? '', /session-deleted/)
+    assert.match(own[0]?.row ?? '', /sessionDeleted/)
     const others = left.filter(({ row }) => row.includes('ses_2') || row.includes('msg_2') || row.includes(OTHER))
     const were = Object.values(before).flatMap((rows) => rows.map((row) => JSON.stringify(row)))
     assert.deepEqual(
@@ -140,8 +140,8 @@ export function removalCases(test: StoreTest): void {
     await finishRemovals(store)
     await store.createSession(W, newSession('ses_2'))
     const types: string[] = []
-    while (types.at(-1) !== 'session-created') types.push(...(await reader.events(1)).map(({ data }) => data.type))
-    assert.deepEqual(types, ['session-deleted', 'session-created'])
+    while (types.at(-1) !== 'sessionCreated') types.push(...(await reader.events(1)).map(({ event }) => event.case))
+    assert.deepEqual(types, ['sessionDeleted', 'sessionCreated'])
   })
 
   test('a removal is taken up by one, and by another when its time is over', async ({ store, shortMs, outlast }) => {
@@ -170,13 +170,13 @@ export function removalCases(test: StoreTest): void {
     await store.removeSession(W, 'ses_1')
     await store.selectAgent(W, 'ses_other', 'plan')
     // On MongoDB a process learns of a removal from its event, and a reader may be behind when it begins.
-    for (let type = ''; type !== 'agent-selected'; ) type = (await live.events(1))[0]?.data.type ?? assert.fail()
+    for (let type = ''; type !== 'agentSelected'; ) type = (await live.events(1))[0]?.event.case ?? assert.fail()
     const expectRest = async (): Promise<void> => {
       await using reader = await tail(store, created?.position)
-      const types = (await reader.events(2)).map(({ sessionId, data }) => [sessionId, data.type])
+      const types = (await reader.events(2)).map(({ sessionId, event }) => [sessionId, event.case])
       assert.deepEqual(types, [
-        ['ses_1', 'session-deleted'],
-        ['ses_other', 'agent-selected'],
+        ['ses_1', 'sessionDeleted'],
+        ['ses_other', 'agentSelected'],
       ])
     }
     await expectRest()
@@ -207,7 +207,7 @@ export function removalCases(test: StoreTest): void {
       assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_first', 'msg_step'])
       assert.deepEqual(await store.listPermissionRequests(W), [])
       const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: 0, limit: 100 })
-      assert.deepEqual([missed, events[0]?.data.type, events.length], [false, 'session-created', 6])
+      assert.deepEqual([missed, events[0]?.event.case, events.length], [false, 'sessionCreated', 6])
       if (round === 1) await store.removeSession(W, 'ses_1')
     }
     assert.equal((await finishRemovals(store)).length, 2)
@@ -235,12 +235,12 @@ export function removalCases(test: StoreTest): void {
     ]
     for (const again of [...make, ...make]) {
       const [deleted] = await eventsOf(store, 1, () => store.removeSession(W, 'ses_1'))
-      assert.equal(deleted?.data.type, 'session-deleted')
+      assert.equal(deleted?.event.case, 'sessionDeleted')
       if (again === make[1]) await finishRemovals(store)
       await again()
       const imported = await messages(store)
       const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: deleted.seq - 1, limit: 100 })
-      assert.deepEqual([missed, events.map(({ data }) => data.type)], [false, ['session-created']])
+      assert.deepEqual([missed, events.map(({ event }) => event.case)], [false, ['sessionCreated']])
       const numbers = [deleted, ...imported, ...events].map(({ seq }) => seq)
       assert.deepEqual(
         numbers,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { create } from '@bufbuild/protobuf'
+import { PartRef_Kind as Kind } from '#gen/portico/session/v1/event_pb.js'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { Delivery, Outcome, PermissionReply, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import { textResult } from '#services/session/domain/generation/call-outcome.ts'
@@ -32,24 +33,24 @@ export function runCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     clock.advance(3)
-    const part = { messageId: 'msg_step', kind: 'text', ordinal: 0 } as const
+    const part = { messageId: 'msg_step', kind: Kind.TEXT, ordinal: 0 } as const
     const events = await eventsOf(store, 3, async () => {
       const first = await store.recordStep(lease, {
         message: assistant('msg_step'),
-        events: [{ type: 'step-started', messageId: 'msg_step', agent: 'build', model: MODEL }],
+        events: [{ case: 'stepStarted', value: { messageId: 'msg_step', agent: 'build', model: MODEL } }],
       })
       const second = await store.recordStep(lease, {
         message: assistant('msg_step', { parts: [stepPart('text', { text: 'Hi' })], completeTime: clock.now() }),
         events: [
-          { type: 'part-started', part },
-          { type: 'part-ended', part, text: 'Hi' },
+          { case: 'partStarted', value: { part } },
+          { case: 'partEnded', value: { part, text: 'Hi' } },
         ],
       })
       assert.ok(second > first)
     })
     assert.deepEqual(
-      events.map(({ data }) => data.type),
-      ['step-started', 'part-started', 'part-ended'],
+      events.map(({ event }) => event.case),
+      ['stepStarted', 'partStarted', 'partEnded'],
     )
     assert.deepEqual(names(await messages(store)), ['msg_first', 'msg_step'])
     const stored = await store.getMessage(W, 'ses_1', 'msg_step')
@@ -63,7 +64,7 @@ export function runCases(test: StoreTest): void {
     const lease = await begin(fixture)
     let last = 0
     const [event] = await eventsOf(store, 1, async () => {
-      const events = [{ type: 'step-streamed', messageId: 'msg_step' }] as const
+      const events = [{ case: 'stepStreamed', value: { messageId: 'msg_step' } }] as const
       last = await store.recordStep(lease, { message: assistant('msg_step'), events })
     })
     assert.equal(event?.seq, last)
@@ -74,25 +75,29 @@ export function runCases(test: StoreTest): void {
     const lease = await begin(fixture)
     const costNanos = 9_007_199_254_740_993n
     const message = assistant('msg_step', { costNanos, tokens: TOKENS, completeTime: 1 })
-    const ended = { type: 'step-ended', messageId: 'msg_step', finish: 'stop', rawFinish: undefined } as const
+    const ended = { messageId: 'msg_step', finish: 'stop', costNanos, tokens: TOKENS }
     const [event] = await eventsOf(store, 1, () =>
       store.recordStep(lease, {
         message,
-        events: [{ ...ended, costNanos, tokens: TOKENS }],
+        events: [{ case: 'stepEnded', value: ended }],
         usage: { costNanos, tokens: TOKENS },
       }),
     )
     const usage = { costNanos, tokens: TOKENS }
     const error = structuredError('aborted', 'cut')
     const more = { costNanos: 2n, tokens: TOKENS }
-    const failed = { type: 'step-failed', messageId: 'msg_next', error, finish: 'error', usage: more } as const
+    const failed = { messageId: 'msg_next', error, finish: 'error', usage: more }
     const [second] = await eventsOf(store, 1, () =>
-      store.recordStep(lease, { message: assistant('msg_next'), events: [failed], usage: more }),
+      store.recordStep(lease, {
+        message: assistant('msg_next'),
+        events: [{ case: 'stepFailed', value: failed }],
+        usage: more,
+      }),
     )
-    assert.deepEqual(plain(event?.data), plain({ ...ended, ...usage, sessionUsage: usage }))
+    assert.deepEqual(plain(event?.event.value), plain({ ...ended, sessionUsage: usage }))
     const tokens = create(TokenUsageSchema, { input: 20, output: 10, reasoning: 6, cacheRead: 4, cacheWrite: 2 })
     const sessionUsage = { costNanos: costNanos + 2n, tokens }
-    assert.deepEqual(plain(second?.data), plain({ ...failed, sessionUsage }))
+    assert.deepEqual(plain(second?.event.value), plain({ ...failed, sessionUsage }))
     const session = await get(store)
     assert.equal(session.costNanos, costNanos + 2n)
     assert.deepEqual(session.tokens, tokens)
@@ -108,7 +113,7 @@ export function runCases(test: StoreTest): void {
     const [event] = await eventsOf(store, 1, async () => {
       await store.endRun(lease, Outcome.FAILED, error)
     })
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
+    assert.deepEqual(plain(event?.event), plain({ case: 'executionEnded', value: { outcome: Outcome.FAILED, error } }))
     const last = (await messages(store)).at(-1)?.message
     assert.equal(last?.createTime, clock.now())
     assert.deepEqual(plain(last?.kind), { case: 'idle', value: { outcome: Outcome.FAILED, error: plain(error) } })
@@ -155,8 +160,8 @@ export function runCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.promote(lease, 'idle'))
     assert.deepEqual(
-      events.map(({ data }) => data.type),
-      ['execution-started', 'inbox-delivered'],
+      events.map(({ event }) => event.case),
+      ['executionStarted', 'inboxDelivered'],
     )
   })
 
@@ -166,7 +171,7 @@ export function runCases(test: StoreTest): void {
     const lease = await begin(fixture)
     await admit(store, Delivery.STEER, 'msg_late')
     const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
-    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: Outcome.FAILED, error }))
+    assert.deepEqual(plain(event?.event), plain({ case: 'executionEnded', value: { outcome: Outcome.FAILED, error } }))
     assert.equal((await get(store)).outcome, Outcome.FAILED)
     const next = await acquire(store, longMs)
     assert.deepEqual([next.unfinished, next.acquisitions], [false, 1])
@@ -179,8 +184,8 @@ export function runCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     const events = await eventsOf(store, 2, () => store.abandonRun(lease, structuredError('internal', '')))
     assert.deepEqual(
-      events.map(({ data }) => data.type),
-      ['execution-started', 'execution-ended'],
+      events.map(({ event }) => event.case),
+      ['executionStarted', 'executionEnded'],
     )
     assert.deepEqual(names(await messages(store)), ['idle'])
     assert.equal(await store.isBusy(W, 'ses_1'), false)
@@ -207,16 +212,16 @@ export function runCases(test: StoreTest): void {
     const { costNanos, tokens } = await get(store)
     assert.deepEqual([costNanos, tokens], [7n, TOKENS])
     assert.deepEqual(
-      events.map(({ data }) => [
-        data.type,
-        'callId' in data ? data.callId : '',
-        'error' in data ? data.error?.type : '',
+      events.map(({ event }) => [
+        event.case,
+        event.value !== undefined && 'callId' in event.value ? event.value.callId : '',
+        event.value !== undefined && 'error' in event.value ? event.value.error?.type : '',
       ]),
       [
-        ['tool-failed', 'call_ran', 'aborted'],
-        ['tool-failed', 'call_wrote', 'aborted'],
-        ['step-failed', '', 'aborted'],
-        ['permission-replied', '', ''],
+        ['toolFailed', 'call_ran', 'aborted'],
+        ['toolFailed', 'call_wrote', 'aborted'],
+        ['stepFailed', '', 'aborted'],
+        ['permissionReplied', '', ''],
       ],
     )
     const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
@@ -246,8 +251,8 @@ export function runCases(test: StoreTest): void {
       await store.endRun(lease, Outcome.FAILED)
     })
     assert.deepEqual(
-      events.map(({ data }) => data.type),
-      ['step-failed', 'execution-ended'],
+      events.map(({ event }) => event.case),
+      ['stepFailed', 'executionEnded'],
     )
   })
 }

@@ -121,7 +121,7 @@ test('no reader is shown the position of an event that was never committed, sinc
   for (const agent of ['a', 'b', 'c', 'd']) await fixture.store.selectAgent(W, 'ses_1', agent)
   await using reader = new TailReader(fixture.store, before.position)
   await reader.expect('ready')
-  const agents = (await reader.events(4)).map(({ data }) => data.type === 'agent-selected' && data.agent)
+  const agents = (await reader.events(4)).map(({ event }) => event.case === 'agentSelected' && event.value.agent)
   assert.deepEqual(agents, ['a', 'b', 'c', 'd'])
 })
 
@@ -164,7 +164,7 @@ test('positions hold across a restart, and one of another file is not taken for 
   await fixture.reopen()
   await admit(fixture.store, Delivery.STEER, 'msg_1')
   await using reader = await tail(fixture.store, event?.position)
-  assert.equal((await reader.events(1))[0]?.data.type, 'inbox-enqueued')
+  assert.equal((await reader.events(1))[0]?.event.case, 'inboxEnqueued')
   await using other = await open()
   await other.store.createSession(W, newSession())
   await using outsider = await tail(other.store, event?.position)

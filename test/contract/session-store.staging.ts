@@ -51,7 +51,7 @@ export function stagingCases(test: StoreTest): void {
     const taken = store.admit(W, admission('msg_1', { sessionId: 'ses_2' }))
     await assert.rejects(taken, refusal('PROMPT_CONFLICT'))
     const [event] = await eventsOf(store, 1, () => store.commitStaged(staged, fromStaged('ses_1')))
-    assert.deepEqual([event?.sessionId, event?.data.type], ['ses_1', 'session-created'])
+    assert.deepEqual([event?.sessionId, event?.event.case], ['ses_1', 'sessionCreated'])
     const found = await messages(store)
     assert.deepEqual(names(found), ['msg_1', 'msg_step', 'msg_2'])
     assert.deepEqual(plain(found[1]?.message), plain(STEP))

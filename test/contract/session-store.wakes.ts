@@ -47,7 +47,7 @@ export function wakeCases(test: StoreTest): void {
       assert.deepEqual([next, admitter], [{ type: 'step' }, other])
       assert.deepEqual(names(messages), ['msg_first', 'msg_step', 'idle'])
     })
-    assert.deepEqual(plain(event?.data), { type: 'execution-started' })
+    assert.deepEqual(plain(event?.event), { case: 'executionStarted', value: {} })
     await store.endRun(lease, Outcome.FAILED, refused)
     assert.equal(await store.isBusy(W, 'ses_1'), false, 'it does so once')
   })

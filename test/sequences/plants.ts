@@ -190,7 +190,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a summary is written down, and not reported',
     file: 'services/session/domain/compaction/compaction.ts',
-    from: "revision.event({ type: 'compaction-ended', messageId, manual, text, recent })",
+    from: "revision.event({ case: 'compactionEnded', value: { messageId, manual, text, recent } })",
     to: 'void [messageId, manual, recent]',
     does: [hello, wait, { do: 'compact' }],
     problem: /is completed, its events say/,

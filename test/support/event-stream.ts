@@ -15,7 +15,7 @@ export const selected = (seq: number, agent = 'plan') =>
         createTime: 1_700_000_000_250,
         sessionId: 'ses_1',
         directory: '/srv/project',
-        seq: BigInt(seq),
+        seq,
         position: String(seq),
         event: { case: 'agentSelected', value: { agent } },
       },

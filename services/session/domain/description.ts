@@ -23,12 +23,12 @@ export function describeSession(
   const { title, metadata, permissions } = description
   if (metadata !== undefined) {
     revision.writes.push({ type: 'describe', metadata })
-    revision.event({ type: 'session-metadata-updated', metadata })
+    revision.event({ case: 'sessionMetadataUpdated', value: { metadata } })
     revision.touch()
   }
   if (permissions !== undefined) {
     revision.writes.push({ type: 'describe', permissions })
-    revision.event({ type: 'session-permissions-updated', permissions })
+    revision.event({ case: 'sessionPermissionsUpdated', value: { permissions } })
     revision.touch()
   }
   if (title === undefined) return undefined
@@ -61,7 +61,7 @@ export interface FoundTitle {
 /** Adds the cost of a title, and sets the title unless it was changed or requested again in the meantime. */
 export function finishTitle(revision: Revision, request: string, { title, costNanos, tokens }: FoundTitle): void {
   revision.addUsage(costNanos, tokens)
-  revision.event(withTotals({ type: 'usage-recorded', purpose: 'title', costNanos, tokens }, revision.state))
+  revision.event(withTotals({ case: 'usageRecorded', value: { source: 'title', costNanos, tokens } }, revision.state))
   if (revision.state.titling !== request) return
   revision.set({ titling: undefined })
   if (title !== undefined) rename(revision, title)
@@ -74,11 +74,11 @@ export function viewSession(revision: Revision, idleTime: number): void {
   const seen = Math.min(idleTime, last)
   if (seen <= viewTime) return
   revision.set({ viewTime: seen })
-  revision.event({ type: 'session-viewed', idleTime: seen })
+  revision.event({ case: 'sessionViewed', value: { idleTime: seen } })
 }
 
 function rename(revision: Revision, title: string): void {
   revision.writes.push({ type: 'describe', title })
-  revision.event({ type: 'session-renamed', title })
+  revision.event({ case: 'sessionRenamed', value: { title } })
   revision.touch()
 }

@@ -16,6 +16,6 @@ export type CreateSession = (now: number, newId: NewId, seq: number) => Creation
 export function newSession(input: Session, now: number, newId: NewId, seq = 0): Creation {
   const session: Session = { ...input, tokens: NO_TOKENS, createTime: now, updateTime: now }
   const revision = new Revision(newState(session, now, seq), now, now, newId)
-  revision.event({ type: 'session-created', session })
+  revision.event({ case: 'sessionCreated', value: { session } })
   return { session, revision }
 }

@@ -1,7 +1,9 @@
+import { create } from '@bufbuild/protobuf'
+import { SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import type { AssistantMessage, Message } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import { type ChangeKind, changesBy } from './change.ts'
-import type { DurableEventData } from './event.ts'
+import type { DurableInit } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { MessageOf } from './message.ts'
 import { addCost, addTokens, MOST_COST_NANOS, MOST_TOKENS } from './session.ts'
@@ -81,17 +83,11 @@ export class Revision {
     })
   }
 
-  event(data: DurableEventData, part?: PartPlace): void {
-    const seq = this.nextSeq()
-    this.writes.push({
-      type: 'event',
-      id: this.#newId('evt'),
-      seq,
-      directory: this.#state.directory,
-      timeCreated: this.now,
-      data,
-      part,
-    })
+  event(what: DurableInit, part?: PartPlace): void {
+    const { sessionId, directory } = this.#state
+    const place = { eventId: this.#newId('evt'), createTime: this.now, sessionId, directory }
+    const event = create(SessionEventSchema, { ...place, event: what })
+    this.writes.push({ type: 'event', seq: this.nextSeq(), event, part })
   }
 
   /** Appends a message to the conversation; returns its place. */

@@ -1,6 +1,6 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
-import { type DurableEventData, withTotals } from './event.ts'
+import { type DurableInit, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
@@ -24,7 +24,7 @@ export function interruptRun(revision: Revision, waiting?: WaitingInputs): boole
 /** One write of a step: the state of its message, the events that go with it, and what it used when it ends. */
 export interface StepRecord {
   readonly message: MessageOf<'assistant'>
-  readonly events: readonly DurableEventData[]
+  readonly events: readonly DurableInit[]
   /** Added to the session's totals; set only when the step ends. */
   readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
 }
@@ -61,7 +61,7 @@ export function endRun(
     if (outcome !== Outcome.INTERRUPTED && !interruptRequested) endJoined(revision)
     const goesOn = outcome === Outcome.INTERRUPTED ? revision.state.due : undefined
     revision.insert(messageOf(revision.newMessage(), 'idle', { outcome, error, goesOn }))
-    revision.event({ type: 'execution-ended', outcome, error, reason })
+    revision.event({ case: 'executionEnded', value: { outcome, error, reason } })
     const idle = Math.max(revision.now, (idleTime ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, idleTime: idle })
   }
@@ -76,7 +76,7 @@ export function abandonRun(revision: Revision, error: StructuredError): void {
   if (!revision.state.running) {
     parkInputs(revision)
     revision.set({ running: true })
-    revision.event({ type: 'execution-started' })
+    revision.event({ case: 'executionStarted', value: {} })
   }
   endRun(revision, Outcome.FAILED, error)
 }

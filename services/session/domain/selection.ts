@@ -7,7 +7,7 @@ export function selectAgent(revision: Revision, agent: string): void {
   const previous = revision.state.agent
   revision.set({ agent })
   revision.insert(messageOf(revision.newMessage(), 'agentSwitched', { agent, previous }))
-  revision.event({ type: 'agent-selected', agent, previous })
+  revision.event({ case: 'agentSelected', value: { agent, previous } })
   revision.touch()
 }
 
@@ -17,7 +17,7 @@ export function selectModel(revision: Revision, model: ModelRef): void {
   if (previous !== undefined && isSameModel(previous, model)) return
   revision.set({ model })
   revision.insert(messageOf(revision.newMessage(), 'modelSwitched', { model, previous }))
-  revision.event({ type: 'model-selected', model, previous })
+  revision.event({ case: 'modelSelected', value: { model, previous } })
   revision.touch()
 }
 

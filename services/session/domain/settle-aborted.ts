@@ -7,7 +7,7 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
-import { type DurableEventData, type Usage, withTotals } from './event.ts'
+import { type DurableInit, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { STEP_ABORTED, TOOL_NOT_BEGUN } from './generation/step-errors.ts'
 import { callsOf, isOf, type MessageOf, withChanges, withContent } from './message.ts'
@@ -113,7 +113,7 @@ export function cutOff(
   error: StructuredError,
   now: number,
   notBegun: NotBegun,
-): { readonly message: MessageOf<'assistant'>; readonly events: readonly DurableEventData[] } {
+): { readonly message: MessageOf<'assistant'>; readonly events: readonly DurableInit[] } {
   const { messageId } = step
   const { parts: all, finish = 'error' } = step.kind.value
   const parts = all.map((part) => settledPart(part, now, notBegun))
@@ -121,13 +121,13 @@ export function cutOff(
     message: withChanges(step, { parts, finish, error, retry: undefined, completeTime: now }),
     events: [
       ...toolEvents(messageId, all, notBegun),
-      { type: 'step-failed', messageId, error, finish, ...usageOf(step.kind.value) },
+      { case: 'stepFailed', value: { messageId, error, finish, usage: usageOf(step.kind.value) } },
     ],
   }
 }
 
-function usageOf({ costNanos, tokens }: AssistantMessage): { readonly usage?: Usage } {
-  return costNanos === undefined || tokens === undefined ? {} : { usage: { costNanos, tokens } }
+function usageOf({ costNanos, tokens }: AssistantMessage) {
+  return costNanos === undefined || tokens === undefined ? undefined : { costNanos, tokens }
 }
 
 function settledPart(whole: AssistantPart, now: number, notBegun: NotBegun): AssistantPart {
@@ -141,13 +141,13 @@ function settledPart(whole: AssistantPart, now: number, notBegun: NotBegun): Ass
   return withContent(whole, { case: 'tool', value: { ...part.value, ...end } })
 }
 
-function toolEvents(messageId: string, parts: readonly AssistantPart[], notBegun: NotBegun): DurableEventData[] {
+function toolEvents(messageId: string, parts: readonly AssistantPart[], notBegun: NotBegun): DurableInit[] {
   return callsOf(parts)
     .filter(isUnfinished)
     .map((call) => {
       const { callId, content, metadata } = call
       const error = errorOf(call, notBegun)
-      return { type: 'tool-failed', messageId, callId, error, content, metadata }
+      return { case: 'toolFailed', value: { messageId, callId, error, content, metadata } }
     })
 }
 

@@ -1,7 +1,7 @@
+import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { Delivery, InboxItem, PermissionRequest, PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter } from './inbox.ts'
 import type { MessageOf } from './message.ts'
@@ -31,12 +31,9 @@ export type Write =
     }
   | {
       readonly type: 'event'
-      readonly id: string
       readonly seq: number
-      readonly directory: string
-      readonly timeCreated: number
-      readonly data: DurableEventData
-      /** The part that holds what the event says. */
+      readonly event: SessionEvent
+      /** The part that contains the text of the event. */
       readonly part: PartPlace | undefined
     }
   | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }

@@ -1,4 +1,5 @@
-import type { DurableEvent, DurableEventData } from '../domain/event.ts'
+import type { SessionDeleted } from '#gen/portico/session/v1/event_pb.js'
+import type { DurableEvent, LogEvent } from '../domain/event.ts'
 
 /**
  * The durable events of sessions, in the order in which they were committed; they are kept for a time. Of a session
@@ -42,12 +43,12 @@ export type TailItem =
 /** What is known of an event that is lost. */
 export interface LostEvent extends Pick<DurableEvent, 'sessionId' | 'directory'> {
   /** Of the last event of a removed session. */
-  readonly data?: Extract<DurableEventData, { readonly type: 'session-deleted' }> | undefined
+  readonly deletion?: SessionDeleted | undefined
 }
 
 /** Events of one session. */
 export interface SessionEvents {
-  readonly events: readonly Omit<DurableEvent, 'position'>[]
+  readonly events: readonly LogEvent[]
   /** Events before these may be missing, because they have expired. */
   readonly missed: boolean
 }

@@ -19,9 +19,9 @@ function addFile({ store, blobs }: SessionRpc, content: string): Promise<void> {
   return holdingBlobs(blobs, async (hold) => {
     const blob = await blobs.put('wrk_1', Buffer.from(content), hold)
     const file = fileResult({ case: 'blob', value: blob }, 'text/plain')
-    const data = { type: 'tool-succeeded', messageId: 'msg_1', callId: 'call_1', metadata: undefined } as const
+    const value = { messageId: 'msg_1', callId: 'call_1', content: [file] }
     await store.revise({ workspace: 'wrk_1', sessionId: 'ses_1' }, nothing, (revision) =>
-      revision.event({ ...data, content: [file] }),
+      revision.event({ case: 'toolSucceeded', value }),
     )
   })
 }
@@ -86,7 +86,7 @@ test('content is read once for all streams, and for all that follow the log, whe
     ...logs.map((log) => log.next()),
     addFile(service, 'picture'),
   ])
-  assert.equal(reads, 2)
+  assert.equal(reads, 1)
   for (const { leave } of streams) await leave()
   for (const log of logs) await log.return?.()
 })

@@ -2,20 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { reasonOf } from '#shared/reasons.ts'
+import { TEXT_PART, wordEvent } from '#test/support/session-event.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 import type { VolatileEvent } from '../domain/event.ts'
 
 const DAY_MS = 86_400_000
 
-type Query = { readonly sessionId?: string; readonly afterSeq?: bigint; readonly follow?: boolean }
+type Query = { readonly sessionId?: string; readonly afterSeq?: number; readonly follow?: boolean }
 
 /** What a log says, in words: numbers of events, `synced` with its number, `missed`; undefined at its end. */
 function open(service: SessionRpc, query: Query = {}, options = service.as()) {
   const stream = service.client.streamSessionLog({ sessionId: 'ses_1', ...query }, options)[Symbol.asyncIterator]()
   const word = async (): Promise<unknown> => {
     const { value } = await stream.next()
-    if (value?.message.case === 'event') return Number(value.message.value.seq)
+    if (value?.message.case === 'event') return value.message.value.seq
     return value?.message.case === 'synced' ? `synced ${value.message.value.seq}` : value?.message.case
   }
   const words = async (count: number): Promise<unknown[]> => {
@@ -28,10 +29,7 @@ function open(service: SessionRpc, query: Query = {}, options = service.as()) {
 
 /** A volatile event that is joined with no other. */
 function delta(ordinal: number): VolatileEvent {
-  const part = { messageId: 'msg_1', kind: 'text', ordinal } as const
-  const data = { type: 'part-extended', part, delta: 'x' } as const
-  const place = { workspace: 'wrk_1', sessionId: 'ses_1', directory: '/project' }
-  return { ...place, id: `evt_${ordinal}`, timeCreated: 0, afterSeq: 1, data }
+  return wordEvent(1, 'x', 'ses_1', { ...TEXT_PART, ordinal })
 }
 
 async function select(service: SessionRpc, count: number, sessionId = 'ses_1'): Promise<void> {
@@ -71,9 +69,9 @@ forEachTransport((name, connect) => {
     const all = await numbers(service)
     assert.deepEqual(await open(service).words(253), [...all, `synced ${all.at(-1)}`, undefined])
     const after = all[200] as number
-    const rest = await open(service, { afterSeq: BigInt(after) }).words(51)
+    const rest = await open(service, { afterSeq: after }).words(51)
     assert.deepEqual(rest, [...all.slice(201), `synced ${all.at(-1)}`])
-    assert.deepEqual(await open(service, { afterSeq: 999_999n }).words(254), [
+    assert.deepEqual(await open(service, { afterSeq: 999_999 }).words(254), [
       ...['missed', ...all],
       ...[`synced ${all.at(-1)}`, undefined],
     ])
@@ -121,7 +119,7 @@ forEachTransport((name, connect) => {
     const [word, end] = [await log.word(), await log.word()]
     // HTTP/2 takes some in advance, so that the reader is not too slow for the end of its session.
     assert.deepEqual([word, end], [name === 'local' ? undefined : (all[0] as number) - 1, undefined])
-    assert.deepEqual(await open(service, { afterSeq: 2n }).words(5), [...all, `synced ${all.at(-1)}`])
+    assert.deepEqual(await open(service, { afterSeq: 2 }).words(5), [...all, `synced ${all.at(-1)}`])
   })
 
   test(`expired events are reported first, and what is kept follows (${name})`, async () => {
@@ -133,7 +131,7 @@ forEachTransport((name, connect) => {
     assert.equal(kept.length, 2)
     assert.deepEqual(await open(service).words(4), ['missed', ...kept, `synced ${kept.at(-1)}`])
     const [first, last] = kept as [number, number]
-    assert.deepEqual(await open(service, { afterSeq: BigInt(first) }).words(2), [last, `synced ${last}`])
+    assert.deepEqual(await open(service, { afterSeq: first }).words(2), [last, `synced ${last}`])
   })
 
   test(`a missing session, and an invalid number, are rejected (${name})`, async () => {
@@ -144,7 +142,7 @@ forEachTransport((name, connect) => {
         .catch((error: unknown) => reasonOf(error)?.reason)
     assert.equal(await reasonFor({ sessionId: 'ses_unknown', follow: true }), 'SESSION_NOT_FOUND')
     assert.equal(await reasonFor({}, service.as('wrk_2')), 'SESSION_NOT_FOUND')
-    assert.equal(await reasonFor({ afterSeq: -1n }), 'REQUEST_INVALID')
+    assert.equal(await reasonFor({ afterSeq: -1 }), 'REQUEST_INVALID')
     assert.ok(!service.hub.hasListener('wrk_1'))
   })
 

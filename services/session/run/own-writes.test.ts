@@ -86,7 +86,7 @@ async function writesConcernNobody(stores: readonly SessionStore[]): Promise<voi
   assert.deepEqual(begun, ['revise'], 'a step begins with one call')
   const write = async (before: MessageOf<'assistant'> | undefined, text: string): Promise<MessageOf<'assistant'>> => {
     const message = assistant('msg_step', { parts: [stepPart('text', { text })] })
-    await owned.recordStep(before, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
+    await owned.recordStep(before, { message, events: [{ case: 'stepStreamed', value: { messageId: 'msg_step' } }] })
     return message
   }
   let before = await write(undefined, '')

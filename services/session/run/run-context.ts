@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
 import type { Clock } from '#shared/clock.ts'
@@ -6,6 +8,7 @@ import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { StoreHealth } from '#shared/stores/store-health.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
+import type { VolatileInit } from '../domain/event.ts'
 import { absenceDelay, isAway } from '../domain/generation/retry.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
@@ -13,7 +16,7 @@ import type { Catalog } from '../ports/catalog.ts'
 import type { Inference } from '../ports/inference.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import type { EventHub } from './events/event-hub.ts'
+import type { EventHub, Mark } from './events/event-hub.ts'
 import type { OwnedSession } from './owned-session.ts'
 import type { Pause } from './pause.ts'
 import type { SessionWatchers } from './session-watchers.ts'
@@ -119,4 +122,27 @@ export async function tryPeer<T>(
       await pause(delay, signal)
     }
   }
+}
+
+/** The durable event that volatile ones follow. */
+export interface LastEvent {
+  readonly seq: number
+  readonly mark: Mark
+}
+
+/** Sends volatile events to those who listen; returns whether anybody does. */
+export function sendEvents(
+  { hub, session, tenure, newId, clock }: RunContext,
+  events: readonly VolatileInit[],
+  { seq: afterSeq, mark }: LastEvent,
+): boolean {
+  const { workspace, sessionId } = tenure.lease
+  if (events.length === 0 || !hub.hasListener(workspace)) return false
+  const { directory } = session
+  const sent = events.map((event) => {
+    const place = { eventId: newId('evt'), createTime: clock.now(), sessionId, directory }
+    return { ...create(SessionEventSchema, { ...place, event }), workspace, afterSeq }
+  })
+  hub.publish(sent, mark)
+  return true
 }

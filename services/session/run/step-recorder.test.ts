@@ -22,8 +22,8 @@ function recording(first: Promise<number>) {
   return { recorder: new StepRecorder(run as unknown as RunContext, step, step), writes }
 }
 
-function eventsOf({ record }: { readonly record: StepRecord }): string[] {
-  return record.events.map((event) => (event.type === 'tool-succeeded' ? event.callId : event.type))
+function eventsOf({ record }: { readonly record: StepRecord }): unknown[] {
+  return record.events.map((event) => (event.case === 'toolSucceeded' ? event.value.callId : event.case))
 }
 
 test('calls that end while a write runs are written together once it has ended, the last ones with the end of the step', async () => {
@@ -36,7 +36,7 @@ test('calls that end while a write runs are written together once it has ended, 
   assert.deepEqual(writes.map(eventsOf), [['a']])
   resolve(1)
   await Promise.all([first, ...others])
-  assert.deepEqual(writes.map(eventsOf), [['a'], ['b', 'c', 'step-ended']])
+  assert.deepEqual(writes.map(eventsOf), [['a'], ['b', 'c', 'stepEnded']])
   const [one, both] = writes
   assert.equal(both?.before, one?.record.message)
   assert.deepEqual([one?.record.usage, both?.record.usage?.costNanos], [undefined, 7n])
@@ -53,7 +53,7 @@ test('a write that fails fails for all that were to be written, and not for thos
   await recorder.settle('c', DONE)
   assert.deepEqual(writes.map(eventsOf), [
     ['a', 'b'],
-    ['c', 'step-ended'],
+    ['c', 'stepEnded'],
   ])
   assert.equal(writes[1]?.record.usage?.costNanos, 7n)
 })

@@ -2,14 +2,13 @@ import type { GenerationEvent } from '#gen/portico/inference/v1/inference_servic
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { AssistantMessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
-import type { DurableEventData, VolatileEventData } from '../domain/event.ts'
+import type { DurableInit, VolatileInit } from '../domain/event.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
 import { StepDraft } from '../domain/generation/step-draft.ts'
 import { type MessageOf, modelOf } from '../domain/message.ts'
 import type { Delegation } from '../domain/subagent/delegation.ts'
-import type { Mark } from './events/event-hub.ts'
 import { nextTurn } from './pause.ts'
-import type { RunContext } from './run-context.ts'
+import { type LastEvent, type RunContext, sendEvents } from './run-context.ts'
 
 const { most: MOST_PARTS } = limitOf(AssistantMessageSchema.field.parts)
 
@@ -22,9 +21,9 @@ export class StepRecorder {
   #writing: Promise<unknown> = Promise.resolve()
   /** The next write, while it waits, and its events. */
   #next: Promise<void> | undefined
-  #events: DurableEventData[] = []
+  #events: DurableInit[] = []
   /** The last durable event of the step, which volatile ones follow. */
-  #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
+  #last: LastEvent = { seq: 0, mark: 0 }
 
   /** `message`: the step as it begins; `written`: the last written state of a step that a former owner began. */
   constructor(run: RunContext, message: MessageOf<'assistant'>, written?: MessageOf<'assistant'>) {
@@ -43,17 +42,17 @@ export class StepRecorder {
     const { messageId, kind } = this.#draft.message
     const { agent } = kind.value
     const model = modelOf(kind.value)
-    return this.#write([{ type: 'step-started', messageId, agent, model }])
+    return this.#write([{ case: 'stepStarted', value: { messageId, agent, model } }])
   }
 
   /** Processes a batch of events from the provider. */
   async take(events: readonly GenerationEvent[]): Promise<void> {
-    let durable: DurableEventData[] = []
-    let volatile: VolatileEventData[] = []
+    let durable: DurableInit[] = []
+    let volatile: VolatileInit[] = []
     for (const event of events) {
       const followed = this.#draft.follow(event, this.#run.clock.now())
       if (followed?.durable !== undefined) {
-        this.#send(volatile)
+        sendEvents(this.#run, volatile, this.#last)
         volatile = []
         durable.push(followed.durable)
       } else if (followed !== undefined) {
@@ -65,7 +64,7 @@ export class StepRecorder {
     // The end of the answer is written together with its consequences.
     if (this.#draft.finished) this.#events.push(...durable)
     else if (durable.length > 0) await this.#write(durable)
-    if (this.#send(volatile)) await nextTurn()
+    if (sendEvents(this.#run, volatile, this.#last)) await nextTurn()
   }
 
   /** The provider call failed and is repeated at that time. */
@@ -75,7 +74,7 @@ export class StepRecorder {
 
   /** The repetition begins. */
   retried(): void {
-    this.#send([{ type: 'step-retried', messageId: this.#draft.message.messageId }])
+    sendEvents(this.#run, [{ case: 'stepRetried', value: { messageId: this.#draft.message.messageId } }], this.#last)
   }
 
   /** The answer is complete. Without tool calls the step is over with it; else they are written as called. */
@@ -99,7 +98,7 @@ export class StepRecorder {
 
   /** How far a tool call has come. */
   progressed(callId: string, metadata: Parameters<StepDraft['progressed']>[1]): void {
-    this.#send([this.#draft.progressed(callId, metadata)])
+    sendEvents(this.#run, [this.#draft.progressed(callId, metadata)], this.#last)
   }
 
   /** Records that a tool call is delegated to another session, before that session is created. */
@@ -137,7 +136,7 @@ export class StepRecorder {
    * Writes the step as it is, with its events. Writes run one after the other, and all that are requested while one
    * runs are one with the next.
    */
-  async #write(events: readonly DurableEventData[]): Promise<void> {
+  async #write(events: readonly DurableInit[]): Promise<void> {
     this.#events.push(...events)
     this.#next ??= this.#writing.then(() => this.#writeAll())
     this.#writing = this.#next.catch(() => {})
@@ -155,19 +154,5 @@ export class StepRecorder {
     const mark = hub.mark()
     this.#last = { seq: await owned.recordStep(this.#written, record), mark }
     this.#written = message
-  }
-
-  /** Returns whether anybody listened. */
-  #send(events: readonly VolatileEventData[]): boolean {
-    const { hub, session, tenure, newId, clock } = this.#run
-    const { workspace, sessionId } = tenure.lease
-    if (events.length === 0 || !hub.hasListener(workspace)) return false
-    const { directory } = session
-    const { seq: afterSeq, mark } = this.#last
-    const sent = events.map((data) => {
-      return { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq, data }
-    })
-    hub.publish(sent, mark)
-    return true
   }
 }

@@ -48,12 +48,12 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
   /**
    * Number within the session, increasing from 1; absent for volatile events, which are never stored.
    *
-   * @generated from field: optional int64 seq = 5;
+   * @generated from field: optional double seq = 5;
    */
-  seq?: bigint | undefined;
+  seq?: number | undefined;
 
   /**
-   * Position in the log of all events, opaque; absent for volatile events, and in the log of one session.
+   * Position in the log of all events, opaque; absent for volatile events, and where the log of one session is read.
    *
    * @generated from field: optional string position = 6;
    */
@@ -345,6 +345,12 @@ export declare const SessionForkedSchema: GenMessage<SessionForked>;
  * @generated from message portico.session.v1.SessionDeleted
  */
 export declare type SessionDeleted = Message<"portico.session.v1.SessionDeleted"> & {
+  /**
+   * The sessions that it was below, nearest first.
+   *
+   * @generated from field: repeated string ancestor_ids = 1;
+   */
+  ancestorIds: string[];
 };
 
 /**
@@ -360,7 +366,7 @@ export declare const SessionDeletedSchema: GenMessage<SessionDeleted>;
  */
 export declare type InboxEnqueued = Message<"portico.session.v1.InboxEnqueued"> & {
   /**
-   * The files of its prompt are without their content.
+   * The files of its prompt refer to their content.
    *
    * @generated from field: portico.session.v1.InboxItem item = 1;
    */
@@ -441,7 +447,12 @@ export declare const InboxDeliveryChangedSchema: GenMessage<InboxDeliveryChanged
  */
 export declare type SyntheticAdded = Message<"portico.session.v1.SyntheticAdded"> & {
   /**
-   * @generated from field: portico.session.v1.SyntheticText synthetic = 1;
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: portico.session.v1.SyntheticText synthetic = 2;
    */
   synthetic?: SyntheticText | undefined;
 };

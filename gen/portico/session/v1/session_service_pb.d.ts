@@ -1565,9 +1565,9 @@ export declare type StreamSessionLogRequest = Message<"portico.session.v1.Stream
   /**
    * Sequence number of the last received event; absent: all that are kept. Negative is an error.
    *
-   * @generated from field: optional int64 after_seq = 2;
+   * @generated from field: optional double after_seq = 2;
    */
-  afterSeq?: bigint | undefined;
+  afterSeq?: number | undefined;
 
   /**
    * Continues with events that are written later. Default: the stream ends when it has caught up.
@@ -1600,8 +1600,6 @@ export declare type StreamSessionLogResponse = Message<"portico.session.v1.Strea
     case: "missed";
   } | {
     /**
-     * Without a position.
-     *
      * @generated from field: portico.session.v1.SessionEvent event = 2;
      */
     value: SessionEvent;
@@ -1632,9 +1630,9 @@ export declare type LogSynced = Message<"portico.session.v1.LogSynced"> & {
   /**
    * Sequence number of the last event of the session; absent: none is kept.
    *
-   * @generated from field: optional int64 seq = 1;
+   * @generated from field: optional double seq = 1;
    */
-  seq?: bigint | undefined;
+  seq?: number | undefined;
 };
 
 /**

@@ -147,7 +147,7 @@ export class MongoBatch implements Transaction {
       case 'update':
         return ['messages', update(write.message.messageId, messageUpdate(write.message))]
       case 'event':
-        return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
+        return ['events', insert(eventRecord(workspace, write))]
       case 'count':
         return ['activity', put(activityRecord(workspace, this.#sessionId, write))]
       case 'request':

@@ -115,8 +115,8 @@ export class MongoRemoval implements SessionRemoval {
       return hiddenDocument(base, { workspace, sessionId, kind: 'removal', seq, tools, above })
     })
     const deleted = found.map(({ session: document, ancestors }) => {
-      const event = deletedEvent(toRemoved(document), ancestors, clock.now(), newId)
-      return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.sessionId, event) }
+      const record = eventRecord(workspace, deletedEvent(toRemoved(document), ancestors, clock.now(), newId))
+      return { _id: keyOf(workspace, record.id), ...record }
     })
     const ids = found.map(({ session }) => session.sessionId)
     await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)

@@ -71,7 +71,7 @@ export class SqliteRemoval implements SessionRemoval {
     file.statement('DELETE FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL').run(workspace, id)
     const above = hasBelow ? ancestors : undefined
     hidden.add(number, { workspace, sessionId: id, kind: 'removal', seq: state.seq, tools, above, until: 0 })
-    log.append([eventRecord(workspace, id, deletedEvent(state, ancestors, clock.now(), newId))], null)
+    log.append([eventRecord(workspace, deletedEvent(state, ancestors, clock.now(), newId))], null)
     return { workspace, sessionId: id, tools, key: String(number) }
   }
 

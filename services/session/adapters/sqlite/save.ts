@@ -58,7 +58,7 @@ export function saveNewSession(
 function saveWrites(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, writes: readonly Write[]): void {
   const events: EventRecord[] = []
   for (const write of writes) {
-    if (write.type === 'event') events.push(eventRecord(session.workspace, session.id, write))
+    if (write.type === 'event') events.push(eventRecord(session.workspace, write))
     else save(file, session, write)
   }
   log.append(events, session.number)

@@ -1,12 +1,10 @@
-import { create } from '@bufbuild/protobuf'
-import type { AssistantPart } from '#gen/portico/session/v1/message_pb.js'
-import { type InboxItem, InboxItemSchema, SessionSchema } from '#gen/portico/session/v1/session_pb.js'
-import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { type SessionEvent, SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
+import type { LogEvent } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import { saidIn } from '#services/session/domain/generation/draft-part.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { fromStoredJson, toStoredJson } from '#shared/stores/message-json.ts'
-import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
+import { defineTable, integer, message, optional, type RowOf, text, toRow } from '#shared/stores/table.ts'
 import { parsePayload } from './inbox.ts'
 import { parsePart } from './messages.ts'
 
@@ -18,9 +16,12 @@ export const events = defineTable({
     sessionId: text(),
     seq: integer(),
     directory: text(),
-    timeCreated: integer(),
-    /** JSON, without the content of a part or an inbox item. Money is a decimal string, since JSON has no int64. */
-    data: text(),
+    createTime: integer(),
+    /** An event that has nothing but what it is about, without the content of a part or an inbox item. */
+    data: message(SessionEventSchema),
+    /** The part whose content that is. */
+    attempt: optional(integer()),
+    ordinal: optional(integer()),
   },
   sqlite: {
     // The last events of removed sessions are of no session.
@@ -35,7 +36,7 @@ export const events = defineTable({
   mongo: {
     indexes: [
       { name: 'eventsBySeq', key: { workspace: 1, sessionId: 1, seq: 1 }, unique: true },
-      { name: 'eventsByTime', key: { timeCreated: 1 } },
+      { name: 'eventsByTime', key: { createTime: 1 } },
     ],
   },
 })
@@ -66,112 +67,132 @@ export type EventSource =
 
 /** An event as it is stored, and where the rest of it is. */
 export interface StoredEvent {
-  // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-  readonly data: any
+  readonly event: SessionEvent['event']
   readonly source: EventSource | undefined
 }
 
 type EventWrite = Extract<Write, { type: 'event' }>
+type EventInit = Exclude<MessageInitShape<typeof SessionEventSchema>, SessionEvent>['event']
 
 /** The record of an event, without what the record of a part or an inbox item contains. */
-export function eventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
-  const { id, seq, directory, timeCreated } = write
-  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(write)) }
+export function eventRecord(workspace: string, write: EventWrite): EventRecord {
+  const { seq, event, part } = write
+  const { eventId: id, sessionId, directory, createTime } = event
+  const data = create(SessionEventSchema, { event: stored(write) })
+  return toRow(events.columns, { workspace, id, sessionId, seq, directory, createTime, data, ...part })
 }
 
-function stored({ data, part }: EventWrite): object {
-  switch (data.type) {
-    case 'step-ended':
-    case 'usage-recorded':
-      return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
-    case 'step-failed':
-      return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
-    case 'session-created':
-      return { ...data, session: toStoredJson(SessionSchema, data.session) }
-    case 'inbox-enqueued': {
-      const { messageId, delivery } = data.item
-      return { type: data.type, item: { messageId, delivery } }
-    }
-    case 'synthetic-added':
-      return { ...data, synthetic: undefined }
-    case 'part-ended':
-      return part === undefined ? data : { ...data, text: undefined, state: undefined, source: part }
-    case 'tool-called':
-      return part === undefined ? data : { ...data, input: undefined, source: part }
-    case 'tool-succeeded':
-    case 'tool-failed':
-      return part === undefined ? data : { ...data, content: undefined, metadata: undefined, source: part }
-    default:
-      return data
+function stored({ event: { event }, part }: EventWrite): EventInit {
+  if (event.case === 'inboxEnqueued') {
+    const { messageId, delivery } = event.value.item ?? {}
+    return { case: 'inboxEnqueued', value: { item: { messageId, delivery } } }
   }
-}
-
-function storedUsage(usage: Usage | undefined): object | undefined {
-  return usage && { ...usage, costNanos: usage.costNanos.toString() }
+  if (event.case === 'syntheticAdded') return { case: event.case, value: { messageId: event.value.messageId } }
+  if (part === undefined) return event
+  switch (event.case) {
+    case 'partEnded':
+      return { case: 'partEnded', value: { part: event.value.part } }
+    case 'toolCalled':
+    case 'toolSucceeded': {
+      const { messageId, callId } = event.value
+      return { case: event.case, value: { messageId, callId } }
+    }
+    case 'toolFailed': {
+      const { messageId, callId, error } = event.value
+      return { case: 'toolFailed', value: { messageId, callId, error } }
+    }
+    default:
+      return event
+  }
 }
 
 /** Parses what an event's own record contains. */
-export function parseEvent(record: EventRecord): StoredEvent {
-  const { source, ...data } = JSON.parse(record.data)
-  if (data.type === 'step-ended' || data.type === 'usage-recorded') data.costNanos = BigInt(data.costNanos)
-  for (const name of ['usage', 'sessionUsage']) {
-    if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
+export function parseEvent({ data, attempt, ordinal }: EventRecord): StoredEvent {
+  const { event } = events.columns.data.decode(data)
+  const part = (message = ''): EventSource | undefined =>
+    attempt === null || ordinal === null ? undefined : { type: 'part', message, attempt, ordinal }
+  switch (event.case) {
+    case 'inboxEnqueued':
+      return { event, source: { type: 'item', id: event.value.item?.messageId ?? '' } }
+    case 'syntheticAdded':
+      return { event, source: { type: 'item', id: event.value.messageId } }
+    case 'partEnded':
+      return { event, source: part(event.value.part?.messageId) }
+    case 'toolCalled':
+    case 'toolSucceeded':
+    case 'toolFailed':
+      return { event, source: part(event.value.messageId) }
+    default:
+      return { event, source: undefined }
   }
-  if (data.type === 'session-created') data.session = fromStoredJson(SessionSchema, data.session)
-  if (data.type === 'inbox-enqueued') {
-    const { sessionId, timeCreated: createTime } = record
-    data.item = create(InboxItemSchema, { sessionId, createTime, ...data.item })
-    return { data, source: { type: 'item', id: data.item.messageId } }
-  }
-  if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
-  if (source === undefined) return { data, source }
-  return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
 }
 
 /** After so many characters, a page of a session's log ends, however few events that are. */
 export const PAGE_CHARACTERS = 1_000_000
 
 /** Completes an event; `held` is the JSON in the record of its source. */
-export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
-  const { id, workspace, sessionId, seq, directory, timeCreated } = record
-  if (source !== undefined) {
-    if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
-    if (source.type === 'part') fillFromPart(data, parsePart(held))
-    else fillFromItem(data, parsePayload(held))
+export function completeEvent(record: EventRecord, stored: StoredEvent, held?: string): LogEvent {
+  const { id: eventId, workspace, sessionId, seq, directory, createTime } = record
+  const made = { eventId, createTime, sessionId, directory, seq, event: whole(record, stored, held) }
+  return { ...create(SessionEventSchema, made), workspace, seq }
+}
+
+function whole(record: EventRecord, stored: StoredEvent, held: string | undefined): EventInit {
+  if (stored.source === undefined) return stored.event
+  if (held === undefined) throw new Error(`The content of the event ${record.id} is missing`)
+  return stored.source.type === 'part' ? withPart(stored, held) : withItem(record, stored, held)
+}
+
+function withItem({ sessionId, createTime }: EventRecord, { event }: StoredEvent, held: string): EventInit {
+  const payload = parsePayload(held)
+  if (event.case === 'inboxEnqueued') {
+    const { messageId, delivery } = event.value.item ?? {}
+    return { case: 'inboxEnqueued', value: { item: { messageId, sessionId, createTime, delivery, payload } } }
   }
-  return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }
+  if (event.case !== 'syntheticAdded' || payload.case !== 'synthetic') return event
+  return { case: 'syntheticAdded', value: { messageId: event.value.messageId, synthetic: payload.value } }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-function fillFromItem(data: any, payload: InboxItem['payload']): void {
-  if (data.type === 'inbox-enqueued') data.item = { ...data.item, payload }
-  else data.synthetic = payload.value
+function withPart({ event }: StoredEvent, held: string): EventInit {
+  const whole = parsePart(held)
+  const { part: said } = whole
+  if (event.case === 'partEnded') {
+    const state = said.case === 'reasoning' ? said.value.state : undefined
+    return { case: 'partEnded', value: { part: event.value.part, text: saidIn(whole), state } }
+  }
+  if (said.case !== 'tool') return event
+  const { input = {}, content, metadata } = said.value
+  switch (event.case) {
+    case 'toolCalled': {
+      const { messageId, callId } = event.value
+      return { case: 'toolCalled', value: { messageId, callId, input } }
+    }
+    case 'toolSucceeded': {
+      const { messageId, callId } = event.value
+      return { case: 'toolSucceeded', value: { messageId, callId, content, metadata } }
+    }
+    case 'toolFailed': {
+      const { messageId, callId, error } = event.value
+      return { case: 'toolFailed', value: { messageId, callId, error, content, metadata } }
+    }
+    default:
+      return event
+  }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
-function fillFromPart(data: any, held: AssistantPart): void {
-  const { part } = held
-  if (data.type === 'part-ended') data.text = saidIn(held)
-  if (part.case === 'reasoning' && part.value.state !== undefined) data.state = part.value.state
-  if (part.case !== 'tool' || data.type === 'part-ended') return
-  const { input = {}, content, metadata } = part.value
-  Object.assign(data, data.type === 'tool-called' ? { input } : { content, metadata })
+/** Whether the JSON of an event begins as that of an event of one of these kinds does. */
+function begins(data: string, ...kinds: readonly NonNullable<SessionEvent['event']['case']>[]): boolean {
+  return kinds.some((kind) => data.startsWith(`{"${kind}":`))
 }
-
-/** Types of the first event of a session. */
-const FIRST_TYPES: readonly unknown[] = ['session-created', 'session-forked']
 
 /** Whether all events of a session after a number are still stored; `first` is the oldest one that is, if any. */
 export function isKept(first: Pick<EventRecord, 'seq' | 'data'> | null | undefined, afterSeq: number): boolean {
   if (first === null || first === undefined) return false
   // The first numbers may belong to the messages that the session was made with.
-  return first.seq <= Math.max(afterSeq, 1) || FIRST_TYPES.includes(JSON.parse(first.data).type)
+  return first.seq <= Math.max(afterSeq, 1) || begins(first.data, 'sessionCreated', 'sessionForked')
 }
 
 /** Whether an event is the last one of a session that was removed. */
-export function isDeletion({ data }: EventRecord): boolean {
-  return data.startsWith(DELETION)
+export function isDeletion({ data }: Pick<EventRecord, 'data'>): boolean {
+  return begins(data, 'sessionDeleted')
 }
-
-/** The beginning of its JSON, in which the type comes first. */
-const DELETION = JSON.stringify({ type: 'session-deleted' } satisfies DurableEventData).slice(0, -1)

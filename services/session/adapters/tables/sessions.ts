@@ -206,8 +206,8 @@ export function toListed(record: PublicRecord): Session | UnreadableSession {
 
 /** What the removal of a session needs. It has to succeed even if a record is damaged. */
 export function toRemoved(record: StateRecord): RemovedState {
-  const { directory, running, leaseUntil, fence, seq } = record
-  return { directory, running: running === 1, leaseUntil, fence, seq, lastAdmitter: admitterOf(record) }
+  const { sessionId, directory, running, leaseUntil, fence, seq } = record
+  return { sessionId, directory, running: running === 1, leaseUntil, fence, seq, lastAdmitter: admitterOf(record) }
 }
 
 /** Undefined as well if that cannot be read: then nobody's tools can be ended. */

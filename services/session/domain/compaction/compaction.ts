@@ -68,13 +68,13 @@ export function beginCompaction(
     const error = structuredError(manual ? COMPACTION_EMPTY : COMPACTION_FAILED, problem)
     const message = messageOf(head, 'compaction', { ...before, status: Status.FAILED, error })
     const seq = revision.insert(message)
-    revision.event({ type: 'compaction-failed', messageId, manual, error })
+    revision.event({ case: 'compactionFailed', value: { messageId, manual, error } })
     return { seq, message }
   }
   const recent = recentOf(covered.turns, room)
   const message = messageOf(head, 'compaction', { ...before, status: Status.RUNNING, summary: '', recent })
   const seq = revision.insert(message)
-  revision.event({ type: 'compaction-started', messageId, manual, recent })
+  revision.event({ case: 'compactionStarted', value: { messageId, manual, recent } })
   revision.touch()
   return { seq, message }
 }
@@ -91,8 +91,8 @@ function shorten(
   const recent = newestHalf(all)
   const message = messageOf(head, 'compaction', { ...before, status: Status.COMPLETED, summary, recent, model })
   const seq = revision.insert(message)
-  revision.event({ type: 'compaction-started', messageId, manual, recent })
-  revision.event({ type: 'compaction-ended', messageId, manual, text: summary, recent })
+  revision.event({ case: 'compactionStarted', value: { messageId, manual, recent } })
+  revision.event({ case: 'compactionEnded', value: { messageId, manual, text: summary, recent } })
   revision.touch()
   return { seq, message }
 }
@@ -131,7 +131,7 @@ export function finishCompaction(
   settle(revision, message)
   const { messageId } = message
   const { manual, recent = '' } = message.kind.value
-  revision.event({ type: 'compaction-ended', messageId, manual, text, recent })
+  revision.event({ case: 'compactionEnded', value: { messageId, manual, text, recent } })
   return message
 }
 
@@ -147,7 +147,10 @@ export function failCompaction(
   const end = { status: Status.FAILED, summary: undefined, recent: undefined, error, ...usage }
   const message = withChanges(running, end)
   settle(revision, message)
-  revision.event({ type: 'compaction-failed', messageId: message.messageId, manual: message.kind.value.manual, error })
+  revision.event({
+    case: 'compactionFailed',
+    value: { messageId: message.messageId, manual: message.kind.value.manual, error },
+  })
   return message
 }
 
@@ -163,5 +166,7 @@ function settle(revision: Revision, message: MessageOf<'compaction'>): void {
   const { costNanos, tokens } = message.kind.value
   if (costNanos === undefined || tokens === undefined) return
   revision.addUsage(costNanos, tokens)
-  revision.event(withTotals({ type: 'usage-recorded', purpose: 'compaction', costNanos, tokens }, revision.state))
+  revision.event(
+    withTotals({ case: 'usageRecorded', value: { source: 'compaction', costNanos, tokens } }, revision.state),
+  )
 }

@@ -1,12 +1,12 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { ModelRef } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { PartRef_Kind, type PartRefSchema } from '#gen/portico/session/v1/event_pb.js'
 import {
   type AssistantPart,
   AssistantPartSchema,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
-import type { PartRef } from '../event.ts'
 import { callsOf, type MessageOf, messageOf, withContent } from '../message.ts'
 
 /** A step as it begins. */
@@ -69,8 +69,13 @@ function freeCallId(wanted: string, parts: readonly AssistantPart[]): string {
 }
 
 /** How events name a part of a message. */
-export function refOf(messageId: string, { part }: AssistantPart, ordinal: number): PartRef {
-  if (part.case !== 'tool') return { messageId, kind: part.case ?? 'text', ordinal }
+export function refOf(
+  messageId: string,
+  { part }: AssistantPart,
+  ordinal: number,
+): MessageInitShape<typeof PartRefSchema> {
+  const kind = part.case === 'reasoning' ? PartRef_Kind.REASONING : PartRef_Kind.TEXT
+  if (part.case !== 'tool') return { messageId, kind, ordinal }
   const { callId, name: toolName } = part.value
-  return { messageId, kind: 'tool-input', ordinal, callId, toolName }
+  return { messageId, kind: PartRef_Kind.TOOL_INPUT, ordinal, callId, toolName }
 }

@@ -13,7 +13,6 @@ import {
 import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { Usage } from '../event.ts'
 import type { Finish } from '../message.ts'
 import { shownThought } from './thought.ts'
 
@@ -96,7 +95,7 @@ const FINISHES: Readonly<Record<FinishReason, Finish>> = {
 }
 
 /** What a generation used, by kinds that do not overlap. */
-export function usageOf({ usage, costNanos }: GenerationFinished): Usage {
+export function usageOf({ usage, costNanos }: GenerationFinished) {
   const count = (tokens: bigint | undefined): number => Number(tokens ?? 0n)
   const cacheRead = count(usage?.cacheReadTokens)
   const cacheWrite = count(usage?.cacheWriteTokens)

@@ -11,7 +11,7 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import type { TokenUsage } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { DurableEventData, VolatileEventData } from '../event.ts'
+import type { DurableInit, VolatileInit } from '../event.ts'
 import { callsOf, type MessageOf, withChanges, withContent } from '../message.ts'
 import { NO_TOKENS } from '../session.ts'
 import { cutOff, type NotBegun } from '../settle-aborted.ts'
@@ -25,8 +25,8 @@ import { parseArguments } from './tool-arguments.ts'
 
 /** The consequence of an event of a generation: something to write, or something only for listeners. */
 export type DraftEvent =
-  | { readonly durable: DurableEventData; readonly volatile?: undefined }
-  | { readonly volatile: VolatileEventData; readonly durable?: undefined }
+  | { readonly durable: DurableInit; readonly volatile?: undefined }
+  | { readonly volatile: VolatileInit; readonly durable?: undefined }
 
 /** A step while it runs: follows the events of a generation and its tool calls, and says what to write. */
 export class StepDraft {
@@ -74,16 +74,13 @@ export class StepDraft {
   }
 
   /** The generation failed and will be repeated: resets the step to its beginning. */
-  retry(attempt: number, at: number, error: StructuredError): DurableEventData {
+  retry(attempt: number, at: number, error: StructuredError): DurableInit {
     this.#parts = []
     this.#open.clear()
     this.#room = new StepRoom(this.#mostParts)
-    this.#step = {
-      ...this.#begun.kind.value,
-      attempt: this.#step.attempt + 1,
-      retry: create(StepRetrySchema, { attempt, startTime: at, error }),
-    }
-    return { type: 'retry-scheduled', messageId: this.#begun.messageId, attempt, at, error }
+    const retry = create(StepRetrySchema, { attempt, startTime: at, error })
+    this.#step = { ...this.#begun.kind.value, attempt: this.#step.attempt + 1, retry }
+    return { case: 'retryScheduled', value: { messageId: this.#begun.messageId, retry } }
   }
 
   /** Follows one event; undefined when nothing follows from it. */
@@ -106,19 +103,19 @@ export class StepDraft {
   }
 
   /** The answer is complete: its tool calls are called, except those with invalid arguments. */
-  streamed(now: number): DurableEventData[] {
+  streamed(now: number): DurableInit[] {
     const { messageId } = this.#begun
     this.#step = { ...this.#step, streamTime: now }
-    const events: DurableEventData[] = []
+    const events: DurableInit[] = []
     for (const index of [...this.#open.keys()]) {
       const { durable } = this.#end(index, undefined, now) ?? {}
       if (durable !== undefined) events.push(durable)
     }
-    events.push({ type: 'step-streamed', messageId })
+    events.push({ case: 'stepStreamed', value: { messageId } })
     for (const { callId, rawInput } of callsOf(this.#parts)) {
       const { input = {}, problem } = parseArguments(rawInput)
       this.#replace(callId, { state: State.RUNNING, input })
-      events.push({ type: 'tool-called', messageId, callId, input })
+      events.push({ case: 'toolCalled', value: { messageId, callId, input } })
       if (problem !== undefined) events.push(this.settle(callId, invalidInput(problem), now))
     }
     return events
@@ -130,29 +127,31 @@ export class StepDraft {
   }
 
   /** How far a call has come. */
-  progressed(callId: string, metadata: JsonObject): VolatileEventData {
+  progressed(callId: string, metadata: JsonObject): VolatileInit {
     this.#replace(callId, { metadata })
-    return { type: 'tool-progressed', messageId: this.#begun.messageId, callId, metadata }
+    return { case: 'toolProgressed', value: { messageId: this.#begun.messageId, callId, metadata } }
   }
 
   /** A call has ended. */
-  settle(callId: string, outcome: CallOutcome, now: number): DurableEventData {
+  settle(callId: string, outcome: CallOutcome, now: number): DurableInit {
     const { error, content, metadata } = this.#room.takeResult(outcome)
     const state = error === undefined ? State.COMPLETED : State.ERROR
     this.#replace(callId, { state, error, content, metadata, completeTime: now })
     const result = { messageId: this.#begun.messageId, callId, content, metadata }
-    return error === undefined ? { type: 'tool-succeeded', ...result } : { type: 'tool-failed', ...result, error }
+    return error === undefined
+      ? { case: 'toolSucceeded', value: result }
+      : { case: 'toolFailed', value: { ...result, error } }
   }
 
   /** The step is over. */
-  complete(now: number): DurableEventData {
+  complete(now: number): DurableInit {
     this.#step = { ...this.#step, completeTime: now }
     const { finish = 'unknown', rawFinish, costNanos = 0n, tokens = NO_TOKENS } = this.#step
-    return { type: 'step-ended', messageId: this.#begun.messageId, finish, rawFinish, costNanos, tokens }
+    return { case: 'stepEnded', value: { messageId: this.#begun.messageId, finish, rawFinish, costNanos, tokens } }
   }
 
   /** The step ends with an error before its time. */
-  cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
+  cutOff(error: StructuredError, now: number): readonly DurableInit[] {
     const notBegun: NotBegun = ({ runTime }) => (runTime === undefined ? TOOL_NOT_BEGUN : undefined)
     const { message, events } = cutOff(this.message, error, now, notBegun)
     this.#step = message.kind.value
@@ -166,7 +165,7 @@ export class StepDraft {
     const ordinal = this.#parts.length
     this.#open.set(started.index, ordinal)
     this.#parts.push(part)
-    return { durable: { type: 'part-started', part: refOf(this.#begun.messageId, part, ordinal) } }
+    return { durable: { case: 'partStarted', value: { part: refOf(this.#begun.messageId, part, ordinal) } } }
   }
 
   #extend({ index, text: delta }: PartExtended): DraftEvent | undefined {
@@ -175,7 +174,7 @@ export class StepDraft {
     if (ordinal === undefined || part === undefined) return undefined
     if (!this.#room.takeSaid(part.part.case, delta)) return undefined
     this.#parts[ordinal] = withSaid(part, saidIn(part) + delta)
-    return { volatile: { type: 'part-extended', part: refOf(this.#begun.messageId, part, ordinal), delta } }
+    return { volatile: { case: 'partExtended', value: { part: refOf(this.#begun.messageId, part, ordinal), delta } } }
   }
 
   /** `whole`: the part as it was generated; undefined: what has arrived so far. */
@@ -186,17 +185,16 @@ export class StepDraft {
     this.#open.delete(index)
     const soFar = saidIn(part)
     const text = whole === undefined ? soFar : textOf(whole)
-    const state = whole?.part.case === 'reasoning' ? thoughtState(whole.part.value) : undefined
     const { part: content } = part
+    const isThought = content.case === 'reasoning'
+    const state = isThought && whole?.part.case === 'reasoning' ? thoughtState(whole.part.value) : undefined
     if (!this.#room.takeSaid(content.case, [text, state], [soFar])) return undefined
-    const ended = { type: 'part-ended', part: refOf(this.#begun.messageId, part, ordinal), text } as const
-    if (content.case !== 'reasoning') {
-      this.#parts[ordinal] = withSaid(part, text)
-      return { durable: ended }
-    }
-    const thought = { ...content.value, text, state, completeTime: now }
-    this.#parts[ordinal] = withContent(part, { case: 'reasoning', value: thought })
-    return { durable: state === undefined ? ended : { ...ended, state } }
+    this.#parts[ordinal] =
+      content.case === 'reasoning'
+        ? withContent(part, { case: 'reasoning', value: { ...content.value, text, state, completeTime: now } })
+        : withSaid(part, text)
+    const ref = refOf(this.#begun.messageId, part, ordinal)
+    return { durable: { case: 'partEnded', value: { part: ref, text, state } } }
   }
 
   #replace(callId: string, changes: Partial<AssistantTool>): void {

@@ -22,7 +22,7 @@ export function changeDelivery(
   if (state !== 'waiting') return state
   if (item.delivery === delivery) return 'same'
   revision.writes.push({ type: 'redeliver', id: item.messageId, delivery })
-  revision.event({ type: 'inbox-delivery-changed', messageId: item.messageId, delivery })
+  revision.event({ case: 'inboxDeliveryChanged', value: { messageId: item.messageId, delivery } })
   if (delivery === Delivery.STEER) wake(revision)
   revision.touch()
   return undefined
@@ -33,6 +33,6 @@ export function cancelItem(revision: Revision, entry: InboxEntry | undefined): v
   if (entry?.state !== 'waiting') return
   const { messageId: id } = entry.item
   revision.writes.push({ type: 'cancel', id, timeCancelled: revision.now })
-  revision.event({ type: 'inbox-cancelled', messageId: id })
+  revision.event({ case: 'inboxCancelled', value: { messageId: id } })
   revision.touch()
 }

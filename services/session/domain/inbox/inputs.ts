@@ -30,7 +30,7 @@ export function admit(
   if (wakes) wake(revision)
   const item = create(InboxItemSchema, { messageId: id, sessionId, createTime: revision.now, delivery, payload })
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })
-  revision.event({ type: 'inbox-enqueued', item })
+  revision.event({ case: 'inboxEnqueued', value: { item } })
   revision.touch()
   return item
 }

@@ -46,7 +46,7 @@ export function switchLocation(revision: Revision, id: string, location: Session
   const message = messageOf(head, 'locationSwitched', { location, previous })
   const seq = revision.insert(message)
   revision.set({ directory: location.directory, projectId: location.projectId, subpath: location.subpath })
-  revision.event({ type: 'session-moved', location })
+  revision.event({ case: 'sessionMoved', value: { location } })
   revision.touch()
   return { seq, message }
 }

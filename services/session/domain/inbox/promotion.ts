@@ -55,7 +55,7 @@ function promoteCompaction(revision: Revision, { item, admitter }: InboxEntry): 
 export function beginRun(revision: Revision): void {
   if (revision.state.running) return
   revision.set({ running: true })
-  revision.event({ type: 'execution-started' })
+  revision.event({ case: 'executionStarted', value: {} })
 }
 
 /**
@@ -97,23 +97,23 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
       const message = messageOf(head, 'user', payload.value)
       const seq = revision.insert(message)
       revision.count(message)
-      revision.event({ type: 'inbox-delivered', messageId: id })
+      revision.event({ case: 'inboxDelivered', value: { messageId: id } })
       return [{ seq, message }]
     }
     case 'synthetic': {
       const { value: synthetic } = payload
       const message = messageOf(head, 'synthetic', synthetic)
       const seq = revision.insert(message)
-      revision.event({ type: 'inbox-delivered', messageId: id })
-      revision.event({ type: 'synthetic-added', messageId: id, synthetic })
+      revision.event({ case: 'inboxDelivered', value: { messageId: id } })
+      revision.event({ case: 'syntheticAdded', value: { messageId: id, synthetic } })
       return [{ seq, message }]
     }
     case 'move':
-      revision.event({ type: 'inbox-delivered', messageId: id })
+      revision.event({ case: 'inboxDelivered', value: { messageId: id } })
       return [switchLocation(revision, id, payload.value)]
     default:
       // The message of a compaction comes with what it is made of.
-      revision.event({ type: 'inbox-delivered', messageId: id })
+      revision.event({ case: 'inboxDelivered', value: { messageId: id } })
       return []
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { admission, admitter, inboxEntry, newSession as input } from '#test/contract/session-store.support.ts'
+import { admission, admitter, inboxEntry, newSession as input, plain } from '#test/contract/session-store.support.ts'
 import { beginStep } from '../begin-step.ts'
 import type { InboxEntry, WaitingInputs } from '../inbox.ts'
 import { messageOf } from '../message.ts'
@@ -176,16 +176,13 @@ test('a run that was cut off ends as interrupted; what was woken before that is 
     endCutOff(revision, cutOff)
     const { running: runs, outcome, leaseUntil } = revision.state
     assert.deepEqual([revision.state.due, runs, outcome, leaseUntil], [due, false, Outcome.INTERRUPTED, 0], title)
-    const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [write.data] : []))
-    assert.deepEqual(reasons, [
-      { type: 'execution-ended', outcome: Outcome.INTERRUPTED, error: undefined, reason: 'shutdown' },
-    ])
+    const reasons = revision.writes.flatMap((write) => (write.type === 'event' ? [plain(write.event.event)] : []))
+    assert.deepEqual(reasons, [{ case: 'executionEnded', value: { outcome: Outcome.INTERRUPTED, reason: 'shutdown' } }])
   }
   const asked = revisionOf({ ...running, interruptRequested: true })
   endCutOff(asked, { ...lease, heldUntil: 0, upMs: 0 })
-  assert.ok(
-    asked.writes.some((write) => write.type === 'event' && 'reason' in write.data && write.data.reason === 'user'),
-  )
+  const ended = asked.writes.flatMap((write) => (write.type === 'event' ? [write.event.event.value] : []))
+  assert.ok(ended.some((value) => value !== undefined && 'reason' in value && value.reason === 'user'))
 })
 
 test('a lease that is given back to end a run parks what waits, unless somebody else has the session', () => {

@@ -41,7 +41,7 @@ export function forkedSession(
     })
     const ownId: typeof newId = (prefix) => (prefix === 'evt' ? eventId : newId(prefix))
     const revision = new Revision(newState(session, now, seq), now, now, ownId)
-    revision.event({ type: 'session-forked', fork })
+    revision.event({ case: 'sessionForked', value: { fork } })
     return { session, revision }
   }
 }

@@ -12,7 +12,7 @@ export function importedSession(imported: Session, { directory, projectId, subpa
     const times = { updateTime: now, idleTime: past(imported.idleTime), viewTime: past(imported.viewTime) }
     const session: Session = { ...imported, directory, projectId, subpath, ...times }
     const revision = new Revision(newState(session, now, seq), now, now, newId)
-    revision.event({ type: 'session-created', session })
+    revision.event({ case: 'sessionCreated', value: { session } })
     return { session, revision }
   }
 }

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
 import type { Admitter } from '../inbox.ts'
 import type { NewId } from '../revision.ts'
 import type { SessionState } from '../session-state.ts'
@@ -14,7 +16,10 @@ export interface LeftTools {
 }
 
 /** What the removal of a session depends on. */
-export type RemovedState = Pick<SessionState, 'directory' | 'running' | 'leaseUntil' | 'fence' | 'seq' | 'lastAdmitter'>
+export type RemovedState = Pick<
+  SessionState,
+  'sessionId' | 'directory' | 'running' | 'leaseUntil' | 'fence' | 'seq' | 'lastAdmitter'
+>
 
 /** The tool calls that the removal of a session leaves; undefined where none can run. */
 export function leftTools({ running, leaseUntil, fence, lastAdmitter }: RemovedState): LeftTools | undefined {
@@ -24,18 +29,17 @@ export function leftTools({ running, leaseUntil, fence, lastAdmitter }: RemovedS
 
 /** The event of a removal: the last one of its session, which outlives it. */
 export function deletedEvent(
-  state: RemovedState,
-  ancestors: readonly string[],
+  { sessionId, directory, seq }: RemovedState,
+  ancestorIds: readonly string[],
   now: number,
   newId: NewId,
 ): Extract<Write, { type: 'event' }> {
-  return {
-    type: 'event',
-    id: newId('evt'),
-    seq: state.seq + 1,
-    directory: state.directory,
-    timeCreated: now,
-    data: { type: 'session-deleted', above: ancestors.length === 0 ? undefined : ancestors },
-    part: undefined,
-  }
+  const event = create(SessionEventSchema, {
+    eventId: newId('evt'),
+    createTime: now,
+    sessionId,
+    directory,
+    event: { case: 'sessionDeleted', value: { ancestorIds: [...ancestorIds] } },
+  })
+  return { type: 'event', seq: seq + 1, event, part: undefined }
 }

@@ -8,7 +8,7 @@ import { RELOADED } from './refusals.ts'
 /** Writes a request that waits. */
 export function requestPermission(revision: Revision, request: PermissionRequest): void {
   revision.writes.push({ type: 'request', seq: revision.nextSeq(), request })
-  revision.event({ type: 'permission-asked', request })
+  revision.event({ case: 'permissionAsked', value: { request } })
 }
 
 /** The request, if it waits: nobody has answered it, and it has not expired. */
@@ -20,7 +20,7 @@ export function waitingRequest(known: KnownRequest | undefined, now: number): Pe
 /** Ends a waiting request. */
 export function closeRequest(revision: Revision, requestId: string, reply: PermissionReply, message = ''): void {
   revision.writes.push({ type: 'answer', requestId, answer: { reply, message } })
-  revision.event({ type: 'permission-replied', requestId, reply })
+  revision.event({ case: 'permissionReplied', value: { requestId, reply } })
 }
 
 /** Rejects the named waiting requests of the session; the run continues. */

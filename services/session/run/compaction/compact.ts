@@ -5,19 +5,12 @@ import type { MessageOf } from '#services/session/domain/message.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
-import type { Mark } from '../events/event-hub.ts'
 import type { Conversation } from '../history/conversation.ts'
 import { StoreFault } from '../patient-port.ts'
 import { nextTurn } from '../pause.ts'
-import type { RunContext } from '../run-context.ts'
+import { type LastEvent, type RunContext, sendEvents } from '../run-context.ts'
 import { isLeaseLost, Stopped } from '../stopped.ts'
 import { CompactionFailure, summarize } from './summarize.ts'
-
-/** The durable event that says that it began, which volatile ones follow. */
-export interface Begun {
-  readonly seq: number
-  readonly mark: Mark
-}
 
 /** The conversation to summarize, and the model's context length in tokens (undefined: unknown). */
 interface Shown {
@@ -33,7 +26,7 @@ export async function compact(
   run: RunContext,
   running: MessageOf<'compaction'>,
   { conversation, contextLength }: Shown,
-  begun: Begun,
+  begun: LastEvent,
 ): Promise<MessageOf<'compaction'>> {
   const { owned, tenure, logger, session } = run
   const { messageId } = running
@@ -70,13 +63,6 @@ function causeOf(error: CompactionFailure): object {
   return cause === undefined ? { reason: error.error.type } : { err: error }
 }
 
-async function send(run: RunContext, messageId: string, delta: string, { seq, mark }: Begun): Promise<void> {
-  const { hub, session, tenure, newId, clock } = run
-  const { workspace, sessionId } = tenure.lease
-  if (!hub.hasListener(workspace)) return
-  const data = { type: 'compaction-extended', messageId, delta } as const
-  const { directory } = session
-  const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
-  hub.publish([event], mark)
-  await nextTurn()
+async function send(run: RunContext, messageId: string, delta: string, begun: LastEvent): Promise<void> {
+  if (sendEvents(run, [{ case: 'compactionExtended', value: { messageId, delta } }], begun)) await nextTurn()
 }

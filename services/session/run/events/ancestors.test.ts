@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { ForkOriginSchema, type Session } from '#gen/portico/session/v1/session_pb.js'
-import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
+import type { DurableInit } from '#services/session/domain/event.ts'
+import { durableEvent } from '#test/support/session-event.ts'
 import { Ancestors } from './ancestors.ts'
 
 const { signal } = new AbortController()
@@ -15,13 +16,12 @@ function ancestorsOf(parents: Record<string, string | undefined>) {
     return id in parents ? ({ sessionId: id, parentId: parents[id] } as Session) : undefined
   }
   const ancestors = new Ancestors({ getSession }, 'wrk_1')
-  const of = (sessionId: string, data: DurableEventData = { type: 'execution-started' }) =>
-    ancestors.of({ sessionId, data } as DurableEvent, signal)
+  const of = (sessionId: string, event?: DurableInit) => ancestors.of(durableEvent(1, event, { sessionId }), signal)
   return { of, read }
 }
 
-const created = (id: string, parentId: string | undefined): DurableEventData => {
-  return { type: 'session-created', session: { sessionId: id, parentId } as Session }
+const created = (id: string, parentId: string | undefined): DurableInit => {
+  return { case: 'sessionCreated', value: { session: { sessionId: id, parentId } } }
 }
 
 test('each session is read once', async () => {
@@ -36,14 +36,14 @@ test('a session that was created again under its id is below its new parent, or 
   const { of } = ancestorsOf(parents)
   assert.deepEqual(await of('ses_1', created('ses_1', 'ses_a')), ['ses_a'])
   delete parents.ses_1
-  assert.deepEqual(await of('ses_1', { type: 'session-deleted', above: ['ses_a'] }), ['ses_a'])
+  assert.deepEqual(await of('ses_1', { case: 'sessionDeleted', value: { ancestorIds: ['ses_a'] } }), ['ses_a'])
   // Of a run that was cut off.
   assert.deepEqual(await of('ses_1'), [])
   parents.ses_1 = 'ses_b'
   assert.deepEqual(await of('ses_1', created('ses_1', 'ses_b')), ['ses_b'])
   assert.deepEqual(await of('ses_1'), ['ses_b'])
   const fork = create(ForkOriginSchema, { sessionId: 'ses_a', messageId: 'msg_1', through: true })
-  assert.deepEqual(await of('ses_1', { type: 'session-deleted', above: ['ses_b'] }), ['ses_b'])
+  assert.deepEqual(await of('ses_1', { case: 'sessionDeleted', value: { ancestorIds: ['ses_b'] } }), ['ses_b'])
   parents.ses_1 = undefined
-  assert.deepEqual(await of('ses_1', { type: 'session-forked', fork }), [])
+  assert.deepEqual(await of('ses_1', { case: 'sessionForked', value: { fork } }), [])
 })

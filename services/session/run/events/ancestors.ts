@@ -1,4 +1,4 @@
-import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
+import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { pause } from '../pause.ts'
@@ -23,15 +23,15 @@ export class Ancestors {
    * The ids of the ancestors of an event's session, nearest first. Waits for a store that is away until the signal
    * aborts.
    */
-  async of({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
-    if (data.type === 'session-deleted') {
+  async of({ sessionId, event }: SessionEvent, signal: AbortSignal): Promise<readonly string[]> {
+    if (event.case === 'sessionDeleted') {
       this.#known.delete(sessionId)
       // The store does not know the session any more.
-      return data.above ?? NOBODY
+      return event.value.ancestorIds
     }
-    if (data.type === 'session-created') return this.#read(sessionId, data.session.parentId, signal)
+    if (event.case === 'sessionCreated') return this.#read(sessionId, event.value.session?.parentId, signal)
     // Another session may have had the id before.
-    if (data.type === 'session-forked') this.#known.delete(sessionId)
+    if (event.case === 'sessionForked') this.#known.delete(sessionId)
     return this.ofSession(sessionId, signal)
   }
 

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { SessionDeletedSchema } from '#gen/portico/session/v1/event_pb.js'
 import { Outcome, type Session } from '#gen/portico/session/v1/session_pb.js'
-import type { DurableEvent, DurableEventData, VolatileEvent } from '#services/session/domain/event.ts'
+import type { DurableInit, VolatileEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { durableEvent, PART_STARTED, TEXT_PART, volatileEvent, wordEvent } from '#test/support/session-event.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
 
-const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
-const STEP: DurableEventData = { type: 'part-started', part }
-const ENDED: DurableEventData = {
-  type: 'execution-ended',
-  outcome: Outcome.SUCCEEDED,
-  error: undefined,
-  reason: undefined,
-}
+const ENDED: DurableInit = { case: 'executionEnded', value: { outcome: Outcome.SUCCEEDED } }
 
 /** A log that emits what a test gives it. */
 function log() {
@@ -46,15 +42,9 @@ function log() {
 }
 
 const ready: TailItem = { type: 'ready', position: 'log.0' }
-const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
 
-function durable(seq: number, data = STEP, sessionId = 'ses_1'): TailItem {
-  const event: DurableEvent = { ...place, id: `evt_${seq}`, sessionId, seq, position: String(seq), data }
-  return { type: 'event', event }
-}
-
-function delta(afterSeq: number, text: string, sessionId = 'ses_1'): VolatileEvent {
-  return { ...place, id: `evt_${text}`, sessionId, afterSeq, data: { type: 'part-extended', part, delta: text } }
+function durable(seq: number, event?: DurableInit, sessionId?: string): TailItem {
+  return { type: 'event', event: durableEvent(seq, event, { sessionId }) }
 }
 
 /** Reads words: numbers of durable events, texts of volatile ones, else the type. */
@@ -65,7 +55,7 @@ function reader(items: AsyncGenerator<HubItem>) {
       const { value } = await items.next()
       if (value?.type === 'event') words.push(value.event.seq)
       else if (value?.type === 'volatile')
-        words.push(value.event.data.type === 'part-extended' && value.event.data.delta)
+        words.push(value.event.event.case === 'partExtended' && value.event.event.value.delta)
       else words.push(value?.type)
     }
     return words
@@ -82,8 +72,8 @@ test('a volatile event waits for the durable one that it follows, and comes befo
   tail.emit(ready)
   assert.deepEqual(await read(1), ['ready'])
   const mark = hub.mark()
-  hub.publish([delta(5, 'a'), delta(5, 'b')], mark)
-  hub.publish([delta(6, 'c')], mark)
+  hub.publish([wordEvent(5, 'a'), wordEvent(5, 'b')], mark)
+  hub.publish([wordEvent(6, 'c')], mark)
   tail.emit(durable(5))
   assert.deepEqual(await read(2), [5, 'ab'])
   tail.emit(durable(6), durable(7))
@@ -96,9 +86,9 @@ test('a session that waits does not hold back another', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.emit(ready, durable(1, STEP, 'ses_2'))
+  tail.emit(ready, durable(1, PART_STARTED, 'ses_2'))
   assert.deepEqual(await read(2), ['ready', 1])
-  hub.publish([delta(5, 'held'), delta(1, 'free', 'ses_2')], hub.mark())
+  hub.publish([wordEvent(5, 'held'), wordEvent(1, 'free', 'ses_2')], hub.mark())
   assert.deepEqual(await read(1), ['free'])
   tail.emit(durable(5))
   assert.deepEqual(await read(2), [5, 'held'])
@@ -113,7 +103,7 @@ test('what follows an event from before the stream was open is sent at once', as
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
   tail.emit(ready)
   await read(1)
-  hub.publish([delta(5, 'a')], before)
+  hub.publish([wordEvent(5, 'a')], before)
   assert.deepEqual(await read(1), ['a'])
   stop.abort()
 })
@@ -125,7 +115,7 @@ test('a second run of a session is ordered like the first', async () => {
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
   tail.emit(ready, durable(1), durable(2, ENDED))
   assert.deepEqual(await read(3), ['ready', 1, 2])
-  hub.publish([delta(9, 'a')], hub.mark())
+  hub.publish([wordEvent(9, 'a')], hub.mark())
   tail.emit(durable(9))
   assert.deepEqual(await read(2), [9, 'a'])
   stop.abort()
@@ -138,7 +128,7 @@ test('waits for no event after a gap', async () => {
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
   tail.emit(ready)
   await read(1)
-  hub.publish([delta(5, 'a')], hub.mark())
+  hub.publish([wordEvent(5, 'a')], hub.mark())
   tail.emit({ type: 'missed' })
   assert.deepEqual(await read(2), ['a', 'missed'])
   stop.abort()
@@ -148,7 +138,7 @@ test('notifies a subscriber that comes back of lost events only if they may have
   const lost = [
     { sessionId: 'ses_1', directory: '/project' },
     { sessionId: 'ses_2', directory: '/other' },
-    { sessionId: 'ses_3', directory: '/other', data: { type: 'session-deleted', above: ['ses_0'] } as const },
+    { sessionId: 'ses_3', directory: '/other', deletion: create(SessionDeletedSchema, { ancestorIds: ['ses_0'] }) },
   ]
   for (const [filter, isFor] of [
     [{}, true],
@@ -187,10 +177,10 @@ test('20,000 waiting words are sent as one, in order, between the events around 
   assert.deepEqual(await read(2), ['ready', 5])
   const words = Array.from({ length: 20_000 }, (_, i) => `${i} `)
   hub.publish(
-    words.map((word) => delta(5, word)),
+    words.map((word) => wordEvent(5, word)),
     hub.mark(),
   )
-  hub.publish([delta(6, 'next')], hub.mark())
+  hub.publish([wordEvent(6, 'next')], hub.mark())
   tail.emit(durable(6))
   assert.deepEqual(await read(3), [words.join(''), 6, 'next'])
   stop.abort()
@@ -201,13 +191,15 @@ test('only neighbours of one part are joined', async () => {
   const hub = new EventHub(tail)
   const stop = new AbortController()
   const read = reader(hub.subscribe('wrk_1', undefined, stop.signal))
-  tail.emit(ready, durable(1), durable(1, STEP, 'ses_2'))
+  tail.emit(ready, durable(1), durable(1, PART_STARTED, 'ses_2'))
   assert.deepEqual(await read(3), ['ready', 1, 1])
-  const other = delta(1, 'z')
-  const thought = { ...other, data: { ...other.data, part: { ...part, ordinal: 1 } } } as VolatileEvent
+  const thought = wordEvent(1, 'z', 'ses_1', { ...TEXT_PART, ordinal: 1 })
   const mark = hub.mark()
-  hub.publish([delta(1, 'a'), delta(1, 'A', 'ses_2'), delta(1, 'b'), thought, delta(1, 'B', 'ses_2')], mark)
-  hub.publish([delta(1, 'c'), delta(1, 'd')], mark)
+  hub.publish(
+    [wordEvent(1, 'a'), wordEvent(1, 'A', 'ses_2'), wordEvent(1, 'b'), thought, wordEvent(1, 'B', 'ses_2')],
+    mark,
+  )
+  hub.publish([wordEvent(1, 'c'), wordEvent(1, 'd')], mark)
   assert.deepEqual(await read(4), ['ab', 'AB', 'z', 'cd'])
   stop.abort()
 })
@@ -219,16 +211,15 @@ test('of the waiting progress of one call only the last state is sent', async ()
   const items = hub.subscribe('wrk_1', undefined, stop.signal)
   tail.emit(ready, durable(1))
   assert.deepEqual(await reader(items)(2), ['ready', 1])
-  const progress = (callId: string, lines: number): VolatileEvent => {
-    const data = { type: 'tool-progressed', messageId: 'msg_1', callId, metadata: { lines } } as const
-    return { ...place, id: 'evt_p', sessionId: 'ses_1', afterSeq: 1, data }
-  }
+  const progress = (callId: string, lines: number): VolatileEvent =>
+    volatileEvent(1, { case: 'toolProgressed', value: { messageId: 'msg_1', callId, metadata: { lines } } })
   hub.publish([progress('a', 1), progress('a', 2), progress('b', 3), progress('a', 4)], hub.mark())
   const received: unknown[] = []
   for (let i = 0; i < 3; i++) {
     const { value } = await items.next()
-    if (value?.type === 'volatile' && value.event.data.type === 'tool-progressed') {
-      received.push([value.event.data.callId, value.event.data.metadata.lines])
+    if (value?.type === 'volatile' && value.event.event.case === 'toolProgressed') {
+      const { callId, metadata } = value.event.event.value
+      received.push([callId, metadata?.lines])
     }
   }
   assert.deepEqual(received, [
@@ -241,11 +232,8 @@ test('of the waiting progress of one call only the last state is sent', async ()
 
 test('a reader that reads nothing is cut off before it costs much memory, by events and by characters', async () => {
   const floods: VolatileEvent[][] = [
-    Array.from({ length: 5_000 }, (_, i) => {
-      const event = delta(5, 'x')
-      return { ...event, data: { ...event.data, part: { ...part, ordinal: i } } } as VolatileEvent
-    }),
-    Array.from({ length: 300 }, () => delta(5, 'x'.repeat(10_000))),
+    Array.from({ length: 5_000 }, (_, i) => wordEvent(5, 'x', 'ses_1', { ...TEXT_PART, ordinal: i })),
+    Array.from({ length: 300 }, () => wordEvent(5, 'x'.repeat(10_000))),
   ]
   for (const flood of floods) {
     const tail = log()

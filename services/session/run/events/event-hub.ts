@@ -121,9 +121,9 @@ async function* replay(
   const concerns = concerning(filter)
   /** What is not known concerns everybody. */
   const loses = async (lost: readonly LostEvent[] | undefined): Promise<boolean> => {
-    for (const { sessionId, data, ...event } of lost ?? []) {
-      const ids = data === undefined ? await ancestors.ofSession(sessionId, signal) : (data.above ?? [])
-      if (concerns({ ...event, sessionId }, data !== undefined, ids)) return true
+    for (const { deletion, ...event } of lost ?? []) {
+      const ids = deletion?.ancestorIds ?? (await ancestors.ofSession(event.sessionId, signal))
+      if (concerns(event, deletion !== undefined, ids)) return true
     }
     return lost === undefined
   }
@@ -149,13 +149,13 @@ function wanted(filter: EventFilter): (item: FeedItem) => boolean {
   const concerns = concerning(filter)
   return (item) => {
     if (item.type !== 'event' && item.type !== 'volatile') return true
-    return concerns(item.event, item.event.data.type === 'session-deleted', item.ancestors)
+    return concerns(item.event, item.event.event.case === 'sessionDeleted', item.ancestors)
   }
 }
 
 /** Whether a subscriber gets an event, given the ids of its session's ancestors. */
 function concerning({ sessionId, directory }: EventFilter) {
-  return (event: Omit<LostEvent, 'data'>, isDeletion: boolean, ancestors: readonly string[]): boolean => {
+  return (event: Omit<LostEvent, 'deletion'>, isDeletion: boolean, ancestors: readonly string[]): boolean => {
     if (directory !== undefined && event.directory !== directory && !isDeletion) return false
     return sessionId === undefined || event.sessionId === sessionId || ancestors.includes(sessionId)
   }

@@ -3,10 +3,10 @@ import test from 'node:test'
 import fc from 'fast-check'
 import type { VolatileEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
+import { durableEvent, TEXT_PART, wordEvent } from '#test/support/session-event.ts'
 import { EventMerge } from './event-merge.ts'
 
-const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
-const ref = (ordinal: number) => ({ messageId: 'msg_1', kind: 'text', ordinal }) as const
+const ref = (ordinal: number) => ({ ...TEXT_PART, ordinal })
 
 /** What one session's step does: a durable event, or a word of a part. */
 const act = fc.record({
@@ -28,9 +28,10 @@ test('however they are read, the words of a session are complete and in their pl
       const log: TailItem[] = []
       const note = (to: Map<string, string>, session: string, what: string): void =>
         void to.set(session, (to.get(session) ?? '') + what)
-      const noteWord = ({ sessionId, data }: VolatileEvent): void => {
-        if (data.type !== 'part-extended') return
-        for (const word of data.delta) note(received, sessionId, `${data.part.ordinal}${word}`)
+      const noteWord = ({ sessionId, event }: VolatileEvent): void => {
+        if (event.case !== 'partExtended') return
+        const { part, delta } = event.value
+        for (const word of delta) note(received, sessionId, `${part?.ordinal}${word}`)
       }
       const readLog = (): void => {
         for (const item of log.splice(0)) {
@@ -48,17 +49,13 @@ test('however they are read, the words of a session are complete and in their pl
       for (const [i, { session, ordinal, durable, reads, takes }] of acts.entries()) {
         const seq = (seqs.get(session) ?? 0) + (durable ? 1 : 0)
         seqs.set(session, seq)
-        const base = { ...place, id: `evt_${i}`, sessionId: session }
         if (durable) {
-          const event = { ...base, seq, position: `${i}`, data: { type: 'part-started', part: ref(ordinal) } } as const
-          log.push({ type: 'event', event })
+          const begun = { case: 'partStarted', value: { part: ref(ordinal) } } as const
+          log.push({ type: 'event', event: durableEvent(seq, begun, { sessionId: session }) })
           note(expected, session, `<${seq}>`)
         } else {
           const word = String.fromCharCode(97 + (i % 26))
-          merge.add(
-            { ...base, afterSeq: seq, data: { type: 'part-extended', part: ref(ordinal), delta: word } },
-            seq > 0,
-          )
+          merge.add(wordEvent(seq, word, session, ref(ordinal)), seq > 0)
           note(expected, session, `${ordinal}${word}`)
         }
         if (reads) readLog()
@@ -77,14 +74,11 @@ test('a word costs as much however many sessions wait', () => {
   const merge = new EventMerge()
   let looks = 0
   const word = (session: number): VolatileEvent => ({
-    ...place,
-    id: 'evt_1',
+    ...wordEvent(1, 'x'),
     get sessionId() {
       looks++
       return `ses_${session}`
     },
-    afterSeq: 1,
-    data: { type: 'part-extended', part: ref(0), delta: 'x' },
   })
   for (let session = 0; session < 1_000; session++) merge.add(word(session), true)
   looks = 0

@@ -1,4 +1,4 @@
-import type { VolatileEvent } from '#services/session/domain/event.ts'
+import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 
 interface Waiting {
@@ -67,9 +67,9 @@ export class EventMerge {
       this.#seen.clear()
       return this.#take(() => true)
     }
-    const { sessionId, seq, data } = item.event
-    if (data.type === 'execution-ended' || data.type === 'session-deleted') this.#seen.delete(sessionId)
-    else if ('part' in data || ('messageId' in data && data.type !== 'inbox-delivered')) this.#seen.set(sessionId, seq)
+    const { sessionId, seq, event: what } = item.event
+    if (what.case === 'executionEnded' || what.case === 'sessionDeleted') this.#seen.delete(sessionId)
+    else if (isOfStep(what)) this.#seen.set(sessionId, seq)
     return this.#take((event) => event.sessionId === sessionId && event.afterSeq < seq)
   }
 
@@ -86,27 +86,33 @@ export class EventMerge {
   }
 }
 
-function charactersOf({ data }: VolatileEvent): number {
-  return data.type === 'part-extended' || data.type === 'compaction-extended' ? data.delta.length : 0
+function isOfStep({ case: kind, value }: DurableEvent['event']): boolean {
+  return value !== undefined && ('part' in value || ('messageId' in value && kind !== 'inboxDelivered'))
+}
+
+function charactersOf({ event }: VolatileEvent): number {
+  return event.case === 'partExtended' || event.case === 'compactionExtended' ? event.value.delta.length : 0
 }
 
 /** Merges two adjacent events into one with the id and time of the first; undefined if they cannot be merged. */
 function join(first: VolatileEvent, second: VolatileEvent): VolatileEvent | undefined {
   if (first.afterSeq !== second.afterSeq) return undefined
-  const one = first.data
-  const two = second.data
-  if (one.type === 'part-extended' && two.type === 'part-extended') {
-    const { messageId, kind, ordinal } = one.part
-    const next = two.part
-    const same = messageId === next.messageId && kind === next.kind && ordinal === next.ordinal
-    return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
+  const { event: one } = first
+  const { event: two } = second
+  if (one.case === 'partExtended' && two.case === 'partExtended') {
+    const [ref, next] = [one.value.part, two.value.part]
+    const isSame = ref?.messageId === next?.messageId && ref?.kind === next?.kind && ref?.ordinal === next?.ordinal
+    const delta = one.value.delta + two.value.delta
+    return isSame ? { ...first, event: { ...one, value: { ...one.value, delta } } } : undefined
   }
-  if (one.type === 'compaction-extended' && two.type === 'compaction-extended') {
-    const same = one.messageId === two.messageId
-    return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
+  if (one.case === 'compactionExtended' && two.case === 'compactionExtended') {
+    const isSame = one.value.messageId === two.value.messageId
+    const delta = one.value.delta + two.value.delta
+    return isSame ? { ...first, event: { ...one, value: { ...one.value, delta } } } : undefined
   }
-  if (one.type !== 'tool-progressed' || two.type !== 'tool-progressed') return undefined
-  return one.messageId === two.messageId && one.callId === two.callId ? { ...first, data: two } : undefined
+  if (one.case !== 'toolProgressed' || two.case !== 'toolProgressed') return undefined
+  const isSame = one.value.messageId === two.value.messageId && one.value.callId === two.value.callId
+  return isSame ? { ...first, event: two } : undefined
 }
 
 /** A point in the order in which streams became ready; see `EventHub.mark`. */

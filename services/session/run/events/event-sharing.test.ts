@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
-import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
+import type { DurableEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { durableEvent, wordEvent } from '#test/support/session-event.ts'
 import { type EventFilter, EventHub, type HubItem } from './event-hub.ts'
 
-const place = { workspace: 'wrk_1', directory: '/project', timeCreated: 0 }
-const part = { messageId: 'msg_1', kind: 'text', ordinal: 0 } as const
 const position = (n: number): string => String(1_000 + n)
 
 /** A log that readers tail from wherever they say, and whose sessions have parents. */
@@ -21,8 +20,7 @@ class Log {
 
   write(sessionId = 'ses_1', directory = '/project'): void {
     const n = this.#events.length + 1
-    const data = { type: 'part-started', part } as const
-    this.#events.push({ ...place, directory, id: `evt_${n}`, sessionId, seq: n, position: position(n), data })
+    this.#events.push(durableEvent(n, undefined, { sessionId, directory, position: position(n) }))
     for (const wake of this.#wake.splice(0)) wake()
   }
 
@@ -57,18 +55,15 @@ class Log {
   }
 }
 
-function delta(sessionId: string, afterSeq: number, text: string): VolatileEvent {
-  return { ...place, id: `evt_${text}`, sessionId, afterSeq, data: { type: 'part-extended', part, delta: text } }
-}
-
 /** Reads words: ids of durable events, texts of volatile ones, else the type. */
 function wordsOf(items: AsyncGenerator<HubItem>) {
   return async (count: number): Promise<unknown[]> => {
     const words: unknown[] = []
     while (words.length < count) {
       const { value } = await items.next()
-      if (value?.type === 'event') words.push(value.event.id)
-      else if (value?.type === 'volatile') words.push('delta' in value.event.data && value.event.data.delta)
+      if (value?.type === 'event') words.push(value.event.eventId)
+      else if (value?.type === 'volatile')
+        words.push(value.event.event.case === 'partExtended' && value.event.event.value.delta)
       else words.push(value?.type)
     }
     return words
@@ -107,13 +102,13 @@ test('a subscriber that comes back reads what it missed by itself, then goes on 
   assert.deepEqual(await back(3), ['ready', 'evt_6', 'evt_7'])
   // What happens while it reads the past: the volatile part is not for it.
   log.write()
-  hub.publish([delta('ses_1', 21, 'early')], hub.mark())
+  hub.publish([wordEvent(21, 'early')], hub.mark())
   assert.deepEqual(await live(2), ['evt_21', 'early'])
   const past = Array.from({ length: 14 }, (_, n) => `evt_${n + 8}`)
   assert.deepEqual(await back(15), [...past, 'caught-up'])
   const [one, other] = [live(2), back(2)]
   log.write()
-  hub.publish([delta('ses_1', 22, 'late')], hub.mark())
+  hub.publish([wordEvent(22, 'late')], hub.mark())
   assert.deepEqual(
     [await one, await other],
     [
@@ -154,7 +149,7 @@ test('a filter admits a session with all sessions below it, whenever they were c
   log.write('ses_other', '/there')
   log.parents.ses_later = 'ses_child'
   log.write('ses_later')
-  hub.publish([delta('ses_later', 6, 'a'), delta('ses_other', 6, 'b')], hub.mark())
+  hub.publish([wordEvent(6, 'a', 'ses_later'), wordEvent(6, 'b', 'ses_other')], hub.mark())
   log.write('ses_grandchild')
   const [, , , nothing] = next.slice(1)
   assert.deepEqual(await Promise.all(next.slice(0, 4)), [

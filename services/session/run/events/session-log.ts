@@ -1,4 +1,4 @@
-import type { DurableEvent } from '#services/session/domain/event.ts'
+import type { LogEvent } from '#services/session/domain/event.ts'
 import type { EventLog } from '#services/session/ports/event-log.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { EventHub } from './event-hub.ts'
@@ -10,7 +10,7 @@ import type { EventHub } from './event-hub.ts'
  */
 export type LogItem =
   | { readonly type: 'missed' }
-  | { readonly type: 'event'; readonly event: DurableEvent | Omit<DurableEvent, 'position'> }
+  | { readonly type: 'event'; readonly event: LogEvent }
   | { readonly type: 'synced'; readonly seq: number | undefined }
 
 /** The session, the number to start after, and whether to follow later events. */
@@ -71,7 +71,7 @@ export async function* readSessionLog(
         seq = event.seq
         yield { type: 'event', event }
         // No events follow, and there is no log left to read.
-        if (event.data.type === 'session-deleted') return
+        if (event.event.case === 'sessionDeleted') return
       }
       if (!gap) return
     } catch (error) {
@@ -82,6 +82,6 @@ export async function* readSessionLog(
   }
 }
 
-function isFirst({ data }: Pick<DurableEvent, 'data'>): boolean {
-  return data.type === 'session-created' || data.type === 'session-forked'
+function isFirst({ event }: LogEvent): boolean {
+  return event.case === 'sessionCreated' || event.case === 'sessionForked'
 }

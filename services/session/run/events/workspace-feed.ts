@@ -110,15 +110,15 @@ function positionOf(item: FeedItem): string | undefined {
 
 /** Of a removed session, only its last event is replayed. */
 function voids(item: FeedItem): ((earlier: FeedItem) => boolean) | undefined {
-  if (item.type !== 'event' || item.event.data.type !== 'session-deleted') return undefined
+  if (item.type !== 'event' || item.event.event.case !== 'sessionDeleted') return undefined
   const { sessionId } = item.event
   return (earlier) =>
     (earlier.type === 'event' || earlier.type === 'volatile') &&
     earlier.event.sessionId === sessionId &&
-    earlier.event.data.type !== 'session-deleted'
+    earlier.event.event.case !== 'sessionDeleted'
 }
 
 /** Characters that an item keeps in memory, about. */
 function sizeOf(item: FeedItem): number {
-  return BASE + (item.type === 'event' || item.type === 'volatile' ? charactersOf(item.event.data) : 0)
+  return BASE + (item.type === 'event' || item.type === 'volatile' ? charactersOf(item.event.event) : 0)
 }

@@ -32,7 +32,7 @@ export class MongoEventLog implements AsyncDisposable {
   readonly #texts: EventTexts
   /** Events that were written before this time have expired. */
   #expiredBefore = 0
-  readonly #isExpired = ({ timeCreated }: EventRecord): boolean => timeCreated < this.#expiredBefore
+  readonly #isExpired = ({ createTime }: EventRecord): boolean => createTime < this.#expiredBefore
 
   constructor(collections: Collections) {
     this.#collections = collections
@@ -120,8 +120,8 @@ export class MongoEventLog implements AsyncDisposable {
   async expire(before: number): Promise<number> {
     this.#expiredBefore = Math.max(this.#expiredBefore, before)
     const { events } = this.#collections
-    const options = { ...LIMIT, sort: { timeCreated: 1 }, projection: { _id: 1 }, limit: EXPIRED } as const
-    const ids = (await events.find({ timeCreated: { $lt: before } }, options).toArray()).map(({ _id }) => _id)
+    const options = { ...LIMIT, sort: { createTime: 1 }, projection: { _id: 1 }, limit: EXPIRED } as const
+    const ids = (await events.find({ createTime: { $lt: before } }, options).toArray()).map(({ _id }) => _id)
     if (ids.length === 0) return 0
     return (await events.deleteMany({ _id: { $in: ids } }, LIMIT)).deletedCount
   }
@@ -192,8 +192,9 @@ class LostEvents {
   add(record: EventRecord): void {
     if (this.#lost.size > MOST_NAMED) return
     const { sessionId, directory } = record
-    const data = isDeletion(record) ? (parseEvent(record).data as LostEvent['data']) : undefined
-    this.#lost.set(JSON.stringify([sessionId, directory, data?.type]), { sessionId, directory, data })
+    const { event } = isDeletion(record) ? parseEvent(record) : {}
+    const deletion = event?.case === 'sessionDeleted' ? event.value : undefined
+    this.#lost.set(JSON.stringify([sessionId, directory, event?.case]), { sessionId, directory, deletion })
   }
 
   /** Ends the row; returns the notice of it, if there is anything in it. */

@@ -6,6 +6,7 @@ import {
   type EventSource,
   parseEvent,
 } from '#services/session/adapters/tables/events.ts'
+import type { LogEvent } from '#services/session/domain/event.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { type Collections, keyOf, partKey } from '../collections.ts'
@@ -13,7 +14,6 @@ import { isOwned } from '../hidden-sessions.ts'
 
 type Held = { readonly _id: string; readonly data: string }
 type Keys = { readonly _id: { readonly $in: string[] } }
-type Complete = ReturnType<typeof completeEvent>
 
 const RETRY_MS = 1_000
 /** How many characters are read at once, about: so much, and what else is in the last answer of the server. */
@@ -29,7 +29,7 @@ const SOME = { ...HELD, batchSize: ANSWER } as const
  */
 export class EventTexts {
   readonly #collections: Collections
-  readonly #known = new WeakMap<EventRecord, Promise<Complete | undefined>>()
+  readonly #known = new WeakMap<EventRecord, Promise<LogEvent | undefined>>()
   /** What is read for events that are not complete yet; undefined: it is not among what was read at once. */
   readonly #held = new WeakMap<EventRecord, Promise<string | undefined>>()
 
@@ -38,7 +38,7 @@ export class EventTexts {
   }
 
   /** Waits for an unavailable server until the signal aborts. Undefined: it aborted, or the session was removed. */
-  async complete(record: EventRecord, signal: AbortSignal): Promise<Complete | undefined> {
+  async complete(record: EventRecord, signal: AbortSignal): Promise<LogEvent | undefined> {
     while (!signal.aborted) {
       try {
         return await this.#read(record)
@@ -80,7 +80,7 @@ export class EventTexts {
     return !(await isOwned(this.#collections, workspace, { sessionId, seq }))
   }
 
-  #read(record: EventRecord): Promise<Complete | undefined> {
+  #read(record: EventRecord): Promise<LogEvent | undefined> {
     const known = this.#known.get(record)
     if (known !== undefined) return known
     const reading = this.#complete(record)
@@ -89,7 +89,7 @@ export class EventTexts {
     return reading
   }
 
-  async #complete(record: EventRecord): Promise<Complete | undefined> {
+  async #complete(record: EventRecord): Promise<LogEvent | undefined> {
     const event = parseEvent(record)
     if (event.source === undefined) return completeEvent(record, event)
     const held = (await this.#held.get(record)) ?? (await this.#readHeld(record.workspace, event.source))

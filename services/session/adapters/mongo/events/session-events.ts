@@ -39,7 +39,7 @@ export async function listSessionEvents(
     const some = records.slice(at, at + AT_ONCE).map((record) => texts.complete(record, signal))
     const complete = (await Promise.all(some)).filter((event) => event !== undefined)
     found.push(...complete)
-    characters += charactersOf(complete.map(({ data }) => data))
+    characters += charactersOf(complete.map(({ event }) => event))
   }
   return { events: found, missed: !isKept(first, afterSeq) }
 }

@@ -8,6 +8,7 @@ import {
   PAGE_CHARACTERS,
   parseEvent,
 } from '#services/session/adapters/tables/events.ts'
+import type { LogEvent } from '#services/session/domain/event.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
@@ -136,7 +137,7 @@ export class SqliteEventLog implements Disposable {
     for (const record of records) {
       const event = this.#complete(workspace, record)
       events.push(event)
-      characters += charactersOf(event.data)
+      characters += charactersOf(event.event)
       if (characters >= PAGE_CHARACTERS) break
     }
     return { events, missed: !isKept(first, afterSeq) }
@@ -147,7 +148,7 @@ export class SqliteEventLog implements Disposable {
     this.#closing.abort()
   }
 
-  #complete(workspace: string, row: Row): ReturnType<typeof completeEvent> {
+  #complete(workspace: string, row: Row): LogEvent {
     const record = { workspace, ...row }
     const event = parseEvent(record)
     const { source } = event

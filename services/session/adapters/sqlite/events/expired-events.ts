@@ -2,7 +2,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
 const NEXT_WORKSPACE = 'SELECT min(workspace) AS workspace FROM events WHERE workspace > ?'
-const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
+const OLDEST = 'SELECT position, createTime FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
 /** How many events are deleted, and workspaces inspected, in one transaction, for which others wait. */
 const EXPIRED = 500
 const LOOKED = 100
@@ -61,8 +61,8 @@ export class ExpiredEvents {
   }
 
   #expireIn(workspace: number, before: number): number {
-    const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as { position: number; timeCreated: number }[]
-    const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
+    const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as { position: number; createTime: number }[]
+    const kept = rows.findIndex(({ createTime }) => createTime >= before)
     const last = rows[(kept < 0 ? rows.length : kept) - 1]
     if (last === undefined) return 0
     this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
