@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { callsOf } from '#services/session/domain/message.ts'
-import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
+import { UNANSWERED } from '#services/session/domain/permission/permission-requests.ts'
 import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
 
 const NOT_BEGUN = 'The tool call was cut off before it began; it has done nothing'

@@ -85,7 +85,7 @@ test('a kill in the middle of a fork, or of a removal, leaves all of a session o
     const types = database.prepare('SELECT DISTINCT data FROM events').all()
     assert.deepEqual(
       types.map(({ data }) => data),
-      ['{"type":"session-deleted"}'],
+      ['{"sessionDeleted":{}}'],
     )
   } finally {
     await product.kill()

@@ -241,7 +241,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'an import forgets the metadata',
-    file: 'services/session/domain/lifetime/imported-session.ts',
+    file: 'services/session/domain/new-session.ts',
     from: '{ ...imported, directory, projectId, subpath, ...times }',
     to: '{ ...imported, directory, projectId, subpath, ...times, metadata: undefined }',
     does: [{ do: 'update', metadata: true }, { do: 'transfer' }],

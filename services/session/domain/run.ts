@@ -1,7 +1,6 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome, type TokenUsage } from '#gen/portico/session/v1/session_pb.js'
-import { type DurableInit, withTotals } from './event.ts'
-import { partBehind } from './event-part.ts'
+import { type DurableInit, partBehind, withTotals } from './event.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'

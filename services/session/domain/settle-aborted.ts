@@ -7,13 +7,10 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import { PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
-import { type DurableInit, withTotals } from './event.ts'
-import { partBehind } from './event-part.ts'
+import { type DurableInit, partBehind, withTotals } from './event.ts'
 import { STEP_ABORTED, TOOL_NOT_BEGUN } from './generation/step-errors.ts'
 import { callsOf, isOf, type MessageOf, withChanges, withContent } from './message.ts'
-import type { KnownRequest } from './permission/permission.ts'
-import { closeRequest } from './permission/permission-answers.ts'
-import { refusalOf } from './permission/refusals.ts'
+import { closeRequest, type RequestEntry, refusalOf } from './permission/permission-requests.ts'
 import type { Revision } from './revision.ts'
 import { structuredError } from './structured-error.ts'
 import { type Delegation, delegationOf, isDelegated } from './subagent/delegation.ts'
@@ -29,7 +26,7 @@ export interface Unfinished {
   /** Steps that are not completed, and compactions that run. */
   readonly unfinished: readonly MessageOf<'assistant' | 'compaction'>[]
   /** Requests without an answer, and those of the unfinished steps that have one. */
-  readonly requests: readonly KnownRequest[]
+  readonly requests: readonly RequestEntry[]
 }
 
 /** How to settle. */
@@ -86,7 +83,7 @@ export function settleAborted(
  * The start of a call is recorded late, but if permission was requested for it, before it begins. An answer counts even
  * if the run that requested permission has not seen it.
  */
-function notBegunOf(requests: readonly KnownRequest[], exact: boolean): NotBegun {
+function notBegunOf(requests: readonly RequestEntry[], exact: boolean): NotBegun {
   // Earlier versions recorded the start of all calls late.
   const known = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
   const byCall = Map.groupBy(known, ({ request }) => request.callId)

@@ -1,11 +1,16 @@
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
-import type { Delivery, InboxItem, PermissionRequest, PermissionRuleset } from '#gen/portico/session/v1/session_pb.js'
+import type {
+  Delivery,
+  InboxItem,
+  PermissionReply,
+  PermissionRequest,
+  PermissionRuleset,
+} from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { PartPlace } from './event-part.ts'
+import type { PartPlace } from './event.ts'
 import type { Admitter } from './inbox.ts'
 import type { MessageOf } from './message.ts'
-import type { PermissionAnswer } from './permission/permission.ts'
 import type { Activity } from './stats/activity.ts'
 
 /** One record that a use case writes besides the session's own. */
@@ -38,7 +43,7 @@ export type Write =
     }
   | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }
   | { readonly type: 'request'; readonly seq: number; readonly request: PermissionRequest }
-  | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
+  | { readonly type: 'answer'; readonly requestId: string; readonly reply: PermissionReply; readonly message: string }
   | {
       readonly type: 'describe'
       /** What is absent stays as it is. */

@@ -3,7 +3,7 @@ import type { DurableEvent, LogEvent } from '../domain/event.ts'
 
 /**
  * The durable events of sessions, in the order in which they were committed; they are kept for a time. Of a session
- * that was removed only its session-deleted event is read, as soon as the process knows of the removal.
+ * that was removed only its SessionDeleted event is read, as soon as the process knows of the removal.
  */
 export interface EventLog {
   /**

@@ -21,7 +21,7 @@ export interface Removal {
 export interface SessionRemoval {
   /**
    * Deletes a session's record, with the requests that wait in it, in one transaction, which also writes its
-   * session-deleted event. The remaining records can then be acquired for deletion. Rejects with SESSION_NOT_FOUND. The
+   * SessionDeleted event. The remaining records can then be acquired for deletion. Rejects with SESSION_NOT_FOUND. The
    * holder of its lease, and everybody who waits for it, is notified.
    */
   removeSession(workspace: string, sessionId: string): Promise<Removal>

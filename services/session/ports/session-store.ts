@@ -6,7 +6,7 @@ import type { CompactionReads } from '../domain/inbox/inputs.ts'
 import type { MoveReads } from '../domain/inbox/move-session.ts'
 import type { AdmissionReads, InboxEntry, TakenId, WaitingInputs } from '../domain/inbox.ts'
 import type { CreateSession } from '../domain/new-session.ts'
-import type { KnownRequest } from '../domain/permission/permission.ts'
+import type { RequestEntry } from '../domain/permission/permission-requests.ts'
 import type { Revision } from '../domain/revision.ts'
 import type { SessionState } from '../domain/session-state.ts'
 import type { Unfinished } from '../domain/settle-aborted.ts'
@@ -37,7 +37,7 @@ export interface SessionReads {
   inbox(afterSeq: number, limit: number): Maybe<readonly InboxEntry[]>
   /** What the next step begins with, including the messages after a place in the conversation (0: all), in order. */
   stepReads(afterSeq: number): Maybe<StepReads>
-  request(id: string): Maybe<KnownRequest | undefined>
+  request(id: string): Maybe<RequestEntry | undefined>
   /** Unanswered requests, including expired ones, oldest first. */
   waitingRequests(): Maybe<readonly PermissionRequest[]>
   /** Their ids. */

@@ -2,6 +2,8 @@ import { type BlobRef, type ModelRef, type ToolFile, ToolFileSchema } from '#gen
 import {
   type AssistantMessage,
   AssistantMessageSchema,
+  type AssistantPart,
+  AssistantTool_StateSchema,
   AssistantToolSchema,
   type Compaction,
   Compaction_StatusSchema,
@@ -17,12 +19,11 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
-import { check, checkEnum, invalid } from '#shared/rpc/parse.ts'
+import { check, checkEnum, invalid, parseText } from '#shared/rpc/parse.ts'
 import { isSettled } from '../domain/message.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
-import { checkedTime, checkPart } from './content-from-proto.ts'
-import { checkModel, parseMessageId } from './parse.ts'
+import { checkModel, checkTime, parseMessageId } from './parse.ts'
 
 /** Keeps the content of a file. */
 export type KeepContent = (data: Uint8Array) => Promise<BlobRef>
@@ -31,6 +32,7 @@ const checkStepLimits = checkLimits(AssistantMessageSchema)
 const checkToolLimits = checkLimits(AssistantToolSchema)
 const checkFile = checkLimits(FileAttachmentSchema)
 const checkToolFile = checkLimits(ToolFileSchema)
+const MAX_TOOL_NAME_LENGTH = 256
 /** The lists of a user's message may be as long as those of a step. */
 const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
 
@@ -87,7 +89,7 @@ async function keepContent(file: FileAttachment | ToolFile, keep: KeepContent): 
 function checkMessage(message: Message, field: string): void {
   try {
     parseMessageId(message.messageId)
-    checkedTime(message.createTime)
+    checkTime(message.createTime)
     checkKind(message)
   } catch (error) {
     if (!(error instanceof Rejection) || error.reason !== 'REQUEST_INVALID') throw error
@@ -112,7 +114,7 @@ function checkKind({ kind }: Message): void {
       break
     case 'shell':
       checkEnum(ShellCommand_StatusSchema, kind.value.status, 'status')
-      checkedTime(kind.value.completeTime)
+      checkTime(kind.value.completeTime)
       break
     case 'compaction':
       checkCompaction(kind.value)
@@ -127,21 +129,40 @@ function checkStep({ model, parts, costNanos, tokens, retry, streamTime, complet
   parts.forEach(checkPart)
   if (retry !== undefined) checkRetry(retry)
   checkSetModel(model)
-  costFromProto(costNanos)
-  checkedTime(streamTime)
-  checkedTime(completeTime)
+  checkCost(costNanos)
+  checkTime(streamTime)
+  checkTime(completeTime)
+}
+
+/** Rejects with REQUEST_INVALID unless it is a part that a step can have. */
+function checkPart({ part }: AssistantPart): void {
+  switch (part.case) {
+    case 'reasoning':
+      checkTime(part.value.createTime)
+      checkTime(part.value.completeTime)
+      break
+    case 'tool': {
+      const { name, state, createTime, runTime, completeTime } = part.value
+      parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH)
+      checkEnum(AssistantTool_StateSchema, state, 'state')
+      for (const time of [createTime, runTime, completeTime]) checkTime(time)
+      break
+    }
+    case undefined:
+      check(false, 'part', 'is required')
+  }
 }
 
 function checkRetry({ startTime, error }: StepRetry): void {
   check(error !== undefined, 'retry', 'must have an error')
-  checkedTime(startTime)
+  checkTime(startTime)
 }
 
 function checkCompaction({ status, model, costNanos, tokens }: Compaction): void {
   checkEnum(Compaction_StatusSchema, status, 'status')
   if (model !== undefined) checkModel(model)
   if (tokens !== undefined) checkTokens(tokens)
-  costFromProto(costNanos)
+  checkCost(costNanos)
 }
 
 function checkSetModel(model: ModelRef | undefined): void {
@@ -156,11 +177,10 @@ function forgetRun({ kind }: Message): void {
   if (kind.case === 'compaction') Object.assign(kind.value, { stepsBefore: 0, alone: false })
 }
 
-/** A cost in nano-dollars. Rejects with REQUEST_INVALID when nothing can have cost that. */
-export function costFromProto<T extends bigint | undefined>(nanos: T): T {
+/** Rejects with REQUEST_INVALID when nothing can have cost so many nano-dollars. */
+export function checkCost(nanos: bigint | undefined): void {
   const possible = nanos === undefined || (nanos >= 0n && nanos <= MOST_COST_NANOS)
   check(possible, 'cost_nanos', `must be from 0 to ${MOST_COST_NANOS / 1_000_000_000n} US dollars`)
-  return nanos
 }
 
 /** Rejects with REQUEST_INVALID when nothing can have used so many tokens. */

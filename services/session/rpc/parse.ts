@@ -3,7 +3,7 @@ import { type PermissionRuleset, PermissionRulesetSchema, SessionSchema } from '
 import { CreateSessionRequestSchema, Order, OrderSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
-import { check, checkEnum, idParser, parseText } from '#shared/rpc/parse.ts'
+import { check, checkEnum, idParser, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 
 const { most: MAX_METADATA_BYTES } = limitOf(SessionSchema.field.metadata)
 const { most: MAX_TITLE_LENGTH } = limitOf(SessionSchema.field.title)
@@ -66,4 +66,10 @@ export function checkRules({ rules }: PermissionRuleset): void {
 export function parseOrder(order: Order = Order.DESCENDING): Order {
   checkEnum(OrderSchema, order, 'order')
   return order
+}
+
+/** Rejects with REQUEST_INVALID for a time that no message can have. */
+export function checkTime(time: number | undefined): void {
+  const isPossible = time === undefined || (Number.isInteger(time) && time >= 0 && time <= MAX_TIME)
+  check(isPossible, 'time', 'must be from 1970 to the end of the year 9999')
 }

@@ -29,12 +29,12 @@ import { nothing, type SessionStore, sessionNotFound } from '../ports/session-st
 import { PAGE_BYTES } from '../run/history/read-messages.ts'
 import { forkSession as fork } from '../run/lifetime/fork-session.ts'
 import { pause } from '../run/pause.ts'
-import { checkedTime } from './content-from-proto.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { continuationOf, type Direction, pageTokens } from './pages.ts'
 import {
   checkModel,
   checkRules,
+  checkTime,
   parseAgentName,
   parseDirectory,
   parseMessageId,
@@ -153,7 +153,8 @@ export function sessionHandlers(dependencies: SessionDependencies) {
     async viewSession({ sessionId, idleTime }, context) {
       const { workspaceId: workspace } = principalOf(context)
       check(idleTime !== undefined, 'idle_time', 'is missing')
-      await store.revise({ workspace, sessionId }, nothing, (revision) => recordView(revision, checkedTime(idleTime)))
+      checkTime(idleTime)
+      await store.revise({ workspace, sessionId }, nothing, (revision) => recordView(revision, idleTime))
       return {}
     },
     /** Selects the agent of the next steps. */

@@ -8,21 +8,21 @@ import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, checkEnum } from '#shared/rpc/parse.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
-import { importedSession } from '../domain/lifetime/imported-session.ts'
 import { isSettled, type StoredMessage } from '../domain/message.ts'
 import { bytesOf } from '../domain/message-size.ts'
+import { importedSession } from '../domain/new-session.ts'
 import { NO_TOKENS } from '../domain/session.ts'
 import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
 import { readMessages, type SameSession } from '../run/history/read-messages.ts'
 import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
-import { writeStaged } from '../run/lifetime/staged.ts'
-import { checkedTime } from './content-from-proto.ts'
+import { writeStaged } from '../run/lifetime/remover.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { checkTokens, costFromProto, type KeepContent, prepareImported } from './imported-messages.ts'
+import { checkCost, checkTokens, type KeepContent, prepareImported } from './imported-messages.ts'
 import { checkReadable, readContent } from './message-stream.ts'
 import {
   checkModel,
   checkRules,
+  checkTime,
   parseAgentName,
   parseDirectory,
   parseMetadata,
@@ -157,9 +157,9 @@ export function acceptSession(given: Session | undefined): Session {
   if (permissions !== undefined) checkRules(permissions)
   if (outcome !== undefined) checkEnum(OutcomeSchema, outcome, 'outcome')
   parseMetadata(given.metadata)
-  costFromProto(given.costNanos)
+  checkCost(given.costNanos)
   checkTokens(tokens)
-  for (const time of [given.createTime, idleTime, viewTime, given.archiveTime]) checkedTime(time)
+  for (const time of [given.createTime, idleTime, viewTime, given.archiveTime]) checkTime(time)
   const kept = { ...given, tokens, fork: undefined }
   // How a run ended, and whether that was seen, is only kept with its time.
   if (idleTime === undefined) return { ...kept, outcome: undefined, viewTime: undefined }

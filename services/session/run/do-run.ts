@@ -20,9 +20,9 @@ import {
 import { StoreFault } from './patient-port.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import { INTERNAL, resumeStep, runStep, type StepEnd } from './run-step.ts'
-import { isLeaseLost, Stopped } from './stopped.ts'
 import { interruptDelegates } from './subagents/task-call.ts'
 import { atStep, type Drain } from './takeover/take-over.ts'
+import { isLeaseLost, Stopped } from './tenure.ts'
 
 /** How a run ended. */
 interface RunEnd {

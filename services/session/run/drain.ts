@@ -10,9 +10,8 @@ import type { Pause } from './pause.ts'
 import type { RunDependencies } from './run-context.ts'
 import { INTERNAL } from './run-step.ts'
 import type { Slot } from './slots.ts'
-import { isLeaseLost } from './stopped.ts'
 import { type Drain, giveUp, MOST_ACQUISITIONS, takeOver } from './takeover/take-over.ts'
-import { isBlameless, type Loss, RENEW_SHARE, type Tenure } from './tenure.ts'
+import { isBlameless, isLeaseLost, type Loss, RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /**
  * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that

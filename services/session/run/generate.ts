@@ -5,7 +5,7 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Message } from '#gen/portico/session/v1/message_pb.js'
 import type { Session } from '#gen/portico/session/v1/session_pb.js'
-import { shownOf } from '../domain/compaction/shown.ts'
+import { shownOf } from '../domain/compaction/coverage.ts'
 import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
 import { generationRequest, textContent, turn } from '../domain/generation/generation.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'

@@ -10,8 +10,12 @@ import {
 } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
 import type { MessageOf } from '../domain/message.ts'
-import type { KnownRequest, PermissionAnswer } from '../domain/permission/permission.ts'
-import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
+import {
+  closeRequest,
+  type PermissionAnswer,
+  type RequestEntry,
+  requestPermission,
+} from '../domain/permission/permission-requests.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import { type Settlement, type Settling, settleAborted } from '../domain/settle-aborted.ts'
@@ -152,7 +156,7 @@ export class OwnedSession {
   }
 }
 
-function required(known: KnownRequest | undefined, requestId: string): KnownRequest {
+function required(known: RequestEntry | undefined, requestId: string): RequestEntry {
   if (known === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
   return known
 }

@@ -15,9 +15,9 @@ import { RunFailure } from './run-context.ts'
 import { StepPermissions } from './step-permissions.ts'
 import { planStep, type StepPlan } from './step-plan.ts'
 import { StepRecorder } from './step-recorder.ts'
-import { isLeaseLost, Stopped } from './stopped.ts'
 import { interruptDelegates, resumeTaskCall } from './subagents/task-call.ts'
 import { endTools } from './takeover/end-tools.ts'
+import { isLeaseLost, Stopped } from './tenure.ts'
 import { doToolCall } from './tool-call.ts'
 
 /** How a step ended, and the context length of its model in tokens (undefined: unknown). */

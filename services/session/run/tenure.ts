@@ -1,11 +1,30 @@
 import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { AcquiredLease, LeaseState } from '../ports/lease.ts'
 import { nothing, type SessionStore } from '../ports/session-store.ts'
 import type { SessionWatchers } from './session-watchers.ts'
-import { isLeaseLost, Stopped, type StopReason } from './stopped.ts'
+
+/** Why a drain has to stop: its lease is lost, the user interrupted the run, or the process is going to end. */
+export type StopReason = 'lost' | 'interrupted' | 'shutdown'
+
+/** Thrown wherever a drain is stopped. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly reason: StopReason
+
+  constructor(reason: StopReason) {
+    super(`The drain was stopped: ${reason}`)
+    this.reason = reason
+  }
+}
+
+/** Whether a store refused because the lease is no longer ours. */
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof Rejection && error.reason === 'LEASE_LOST'
+}
 
 /**
  * How a lease was lost: to another owner, or by expiring. It expires because the store accepted no renewal (`outage`),

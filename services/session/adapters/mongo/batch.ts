@@ -153,7 +153,7 @@ export class MongoBatch implements Transaction {
       case 'request':
         return ['requests', insert(requestRecord(workspace, write))]
       case 'answer':
-        return ['requests', update(write.requestId, write.answer)]
+        return ['requests', update(write.requestId, { reply: write.reply, message: write.message })]
       case 'describe':
         return ['sessions', update(this.#sessionId, descriptionRecord(write))]
       case 'approve': {

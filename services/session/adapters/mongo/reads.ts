@@ -11,14 +11,14 @@ import {
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
+import type { RequestEntry } from '#services/session/domain/permission/permission-requests.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { projectionOf } from '#shared/stores/mongo-table.ts'
 import { FirstSteers, type InboxRecord, inOrder, toEntry } from '../tables/inbox.ts'
 import type { MessageRecord } from '../tables/messages.ts'
-import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
+import { type RequestRecord, toRequestEntries, toRequestEntry, toRequests } from '../tables/permissions.ts'
 import { type SessionRecord, type StateRecord, stateColumns, toSession, toState } from '../tables/sessions.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden-sessions.ts'
@@ -132,11 +132,11 @@ export class MongoReads implements SessionReads {
     return { session, waiting: await this.waiting(), transcript }
   }
 
-  async request(id: string): Promise<KnownRequest | undefined> {
+  async request(id: string): Promise<RequestEntry | undefined> {
     await this.#transaction?.flush()
     const filter = { _id: keyOf(this.#workspace, id), ...this.#own() }
     const record = await this.#collections.requests.findOne<RequestRecord>(filter, this.#options)
-    return record === null ? undefined : toKnownRequest(record)
+    return record === null ? undefined : toRequestEntry(record)
   }
 
   async waitingRequests(): Promise<PermissionRequest[]> {
@@ -152,10 +152,10 @@ export class MongoReads implements SessionReads {
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
     const waiting = await this.#unanswered<RequestRecord>({})
     const first = found[0]?.seq
-    if (first === undefined) return { unfinished, requests: toKnownRequests(waiting) }
+    if (first === undefined) return { unfinished, requests: toRequestEntries(waiting) }
     const answered = { ...this.#own(first), reply: { $gt: 0 } } as const
     const requests = await this.#collections.requests.find<RequestRecord>(answered, this.#options).toArray()
-    return { unfinished, requests: toKnownRequests([...requests, ...waiting]) }
+    return { unfinished, requests: toRequestEntries([...requests, ...waiting]) }
   }
 
   async #ofKind(kind: 'move' | 'compaction'): Promise<InboxEntry[]> {

@@ -11,7 +11,7 @@ import {
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
+import type { RequestEntry } from '#services/session/domain/permission/permission-requests.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
@@ -20,7 +20,7 @@ import { selectAll, selectEach, selectOne } from '#shared/stores/sqlite-table.ts
 import { integer } from '#shared/stores/table.ts'
 import { FirstSteers, type InboxRecord, inbox, inOrder, toEntry } from '../tables/inbox.ts'
 import { messages } from '../tables/messages.ts'
-import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
+import { type RequestRecord, requests, toRequestEntries, toRequestEntry, toRequests } from '../tables/permissions.ts'
 import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
 import { readStored } from './messages.ts'
 
@@ -115,8 +115,8 @@ export class SqliteReads implements SessionReads {
     }
   }
 
-  request(id: string): KnownRequest | undefined {
-    return this.#requests('id = ?', id).map(toKnownRequest)[0]
+  request(id: string): RequestEntry | undefined {
+    return this.#requests('id = ?', id).map(toRequestEntry)[0]
   }
 
   waitingRequests(): PermissionRequest[] {
@@ -137,7 +137,7 @@ export class SqliteReads implements SessionReads {
     const waiting = this.#requests('reply IS NULL ORDER BY seq')
     const first = found[0]?.seq
     const answered = first === undefined ? [] : this.#answeredSince(first)
-    return { unfinished, requests: toKnownRequests([...answered, ...waiting]) }
+    return { unfinished, requests: toRequestEntries([...answered, ...waiting]) }
   }
 
   /** Answered requests after a place in the session, newest first. */

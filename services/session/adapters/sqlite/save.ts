@@ -94,7 +94,7 @@ function save(file: SqliteFile, session: NumberedKey, write: Exclude<Write, { ty
       insertRequest(file, [{ ...requestRecord(workspace, write), session: number }])
       break
     case 'answer': {
-      const { reply, message } = write.answer
+      const { reply, message } = write
       updateRows(file, requests, { reply, message }, NAMED, workspace, write.requestId)
       break
     }

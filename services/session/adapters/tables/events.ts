@@ -1,7 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type SessionEvent, SessionEventSchema } from '#gen/portico/session/v1/event_pb.js'
-import type { LogEvent } from '#services/session/domain/event.ts'
-import type { PartPlace } from '#services/session/domain/event-part.ts'
+import type { LogEvent, PartPlace } from '#services/session/domain/event.ts'
 import { saidIn } from '#services/session/domain/generation/draft-part.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, message, optional, type RowOf, text, toRow } from '#shared/stores/table.ts'

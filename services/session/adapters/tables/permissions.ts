@@ -8,7 +8,7 @@ import {
   type SavedApproval,
   SavedApprovalSchema,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { KnownRequest } from '#services/session/domain/permission/permission.ts'
+import type { RequestEntry } from '#services/session/domain/permission/permission-requests.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { defineTable, integer, message, optional, type RowOf, text } from '#shared/stores/table.ts'
 
@@ -109,10 +109,10 @@ export function toRule({ action, pattern }: Pick<ApprovalRecord, 'action' | 'pat
 /**
  * The requests that can be read. One that cannot spoils no list: it fails the run that waits for it, and expires.
  */
-export function toKnownRequests(records: readonly RequestRecord[]): KnownRequest[] {
+export function toRequestEntries(records: readonly RequestRecord[]): RequestEntry[] {
   return records.flatMap((record) => {
     try {
-      return toKnownRequest(record)
+      return toRequestEntry(record)
     } catch {
       return []
     }
@@ -121,10 +121,10 @@ export function toKnownRequests(records: readonly RequestRecord[]): KnownRequest
 
 /** The same without their answers. */
 export function toRequests(records: readonly RequestRecord[]): PermissionRequest[] {
-  return toKnownRequests(records).map(({ request }) => request)
+  return toRequestEntries(records).map(({ request }) => request)
 }
 
-export function toKnownRequest(record: RequestRecord): KnownRequest {
+export function toRequestEntry(record: RequestRecord): RequestEntry {
   const { reply, message: reason } = record
   const request = requestData.decode(record.data)
   return { request, answer: reply === null ? undefined : { reply, message: reason } }

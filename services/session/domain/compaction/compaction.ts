@@ -11,9 +11,9 @@ import { type MessageOf, messageOf, withChanges } from '../message.ts'
 import { stepsSinceInput } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import { structuredError } from '../structured-error.ts'
+import { type Covered, coveredBy, openInput } from './coverage.ts'
 import { newestHalf, type Room, recentOf } from './recent.ts'
 import { hasGoneOn, wasTooLong } from './request-size.ts'
-import { type Covered, coveredBy, openInput } from './shown.ts'
 
 /** A compaction that is about to begin. */
 export interface CompactionStart {

@@ -3,7 +3,7 @@ import type { AssistantMessage, Message } from '#gen/portico/session/v1/message_
 import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import { callsOf, isInput, isSummary } from '../message.ts'
-import { coveredBy, shownOf } from './shown.ts'
+import { coveredBy, shownOf } from './coverage.ts'
 import { bytesIn, turnText } from './turn-text.ts'
 
 /** Tokens of a picture or a file, about. */

@@ -1,6 +1,6 @@
 import type { Compaction, Message } from '#gen/portico/session/v1/message_pb.js'
 import { isInput } from '../message.ts'
-import type { Covered } from './shown.ts'
+import type { Covered } from './coverage.ts'
 import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
 /**

@@ -14,7 +14,7 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachment, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
-import { shownOf } from '../compaction/shown.ts'
+import { shownOf } from '../compaction/coverage.ts'
 import { blobIn, callsOf, isInput, isSummary, type Kind } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import { type ContentInit, textContent, turn } from './generation.ts'

@@ -1,5 +1,5 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
-import { coveredBy } from '#services/session/domain/compaction/shown.ts'
+import { coveredBy } from '#services/session/domain/compaction/coverage.ts'
 import { notKept } from '#services/session/domain/compaction/to-summarize.ts'
 import type { MessageOf } from '#services/session/domain/message.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -9,7 +9,7 @@ import type { Conversation } from '../history/conversation.ts'
 import { StoreFault } from '../patient-port.ts'
 import { nextTurn } from '../pause.ts'
 import { type LastEvent, type RunContext, sendEvents } from '../run-context.ts'
-import { isLeaseLost, Stopped } from '../stopped.ts'
+import { isLeaseLost, Stopped } from '../tenure.ts'
 import { CompactionFailure, summarize } from './summarize.ts'
 
 /** The conversation to summarize, and the model's context length in tokens (undefined: unknown). */

@@ -7,7 +7,7 @@ import {
   type CompactionUsage,
   type Summary,
 } from '#services/session/domain/compaction/compaction.ts'
-import type { Covered } from '#services/session/domain/compaction/shown.ts'
+import type { Covered } from '#services/session/domain/compaction/coverage.ts'
 import { toSummarize } from '#services/session/domain/compaction/to-summarize.ts'
 import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-text.ts'
 import { generationRequest, textContent, turn, usageOf } from '#services/session/domain/generation/generation.ts'

@@ -1,5 +1,4 @@
-import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
-import { charactersOf } from '#services/session/domain/event-size.ts'
+import { charactersOf, type DurableEvent, type VolatileEvent } from '#services/session/domain/event.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Broadcast } from '#shared/broadcast/broadcast.ts'

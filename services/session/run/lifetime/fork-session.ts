@@ -22,8 +22,7 @@ import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
 import { RunFailure } from '../run-context.ts'
 import { readAncestors } from '../subagents/ancestors.ts'
-import type { Remover } from './remover.ts'
-import { writeStaged } from './staged.ts'
+import { type Remover, writeStaged } from './remover.ts'
 
 export interface ForkDependencies {
   readonly store: SessionStore

@@ -1,6 +1,7 @@
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
+import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -147,5 +148,24 @@ export async function endLeftTools(
       logger.warn({ err: error, sessionId }, 'The tool calls of a removed session could not be ended yet')
     }
     return false
+  }
+}
+
+/** Writes a staged session. If that fails, the session is given up, so that nothing of it remains. */
+export async function writeStaged<T>(
+  { store, remover }: { readonly store: SessionStore; readonly remover: Pick<Remover, 'wake'> },
+  staged: StagedSession,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const givenUp = store
+      .giveUpStaged(staged)
+      .catch(() => {})
+      .then(() => remover.wake())
+    // Nobody has to wait a second time for an unavailable store: the staged session expires by itself.
+    if (!isStoreUnavailable(error)) await givenUp
+    throw error
   }
 }

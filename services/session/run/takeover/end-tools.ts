@@ -2,8 +2,7 @@ import { isAway } from '#services/session/domain/generation/retry.ts'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { RunContext, RunDependencies } from '../run-context.ts'
-import { Stopped } from '../stopped.ts'
-import type { Tenure } from '../tenure.ts'
+import { Stopped, type Tenure } from '../tenure.ts'
 
 const PATIENCE_MS = 3_500
 const FIRST_PAUSE_MS = 500

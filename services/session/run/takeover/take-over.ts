@@ -5,8 +5,8 @@ import { structuredError } from '#services/session/domain/structured-error.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { RunContext } from '../run-context.ts'
-import { isLeaseLost } from '../stopped.ts'
 import { interruptDelegates } from '../subagents/task-call.ts'
+import { isLeaseLost } from '../tenure.ts'
 import { endOlderTools } from './end-tools.ts'
 
 /** A run that is not at a step yet. */

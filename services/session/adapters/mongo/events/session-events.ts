@@ -1,5 +1,5 @@
 import { isKept, PAGE_CHARACTERS } from '#services/session/adapters/tables/events.ts'
-import { charactersOf } from '#services/session/domain/event-size.ts'
+import { charactersOf } from '#services/session/domain/event.ts'
 import type { SessionEvents } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { Collections } from '../collections.ts'

@@ -8,8 +8,7 @@ import {
   PAGE_CHARACTERS,
   parseEvent,
 } from '#services/session/adapters/tables/events.ts'
-import type { LogEvent } from '#services/session/domain/event.ts'
-import { charactersOf } from '#services/session/domain/event-size.ts'
+import { charactersOf, type LogEvent } from '#services/session/domain/event.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'

@@ -1,9 +1,23 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { parkInputs } from '../inbox/wake.ts'
+import { CORRECTED, REJECTED } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import { isLeaseLive } from '../session-state.ts'
-import type { KnownRequest, PermissionAnswer } from './permission.ts'
-import { RELOADED } from './refusals.ts'
+import { structuredError } from '../structured-error.ts'
+
+/** The answer to a request; the model is shown `message`, and a rejection without one ends the run. */
+export interface PermissionAnswer {
+  readonly reply: PermissionReply
+  readonly message: string
+}
+
+/** A request and its answer. */
+export interface RequestEntry {
+  readonly request: PermissionRequest
+  /** Undefined while nobody answered it. */
+  readonly answer: PermissionAnswer | undefined
+}
 
 /** Writes a request that waits. */
 export function requestPermission(revision: Revision, request: PermissionRequest): void {
@@ -12,14 +26,14 @@ export function requestPermission(revision: Revision, request: PermissionRequest
 }
 
 /** The request, if it waits: nobody has answered it, and it has not expired. */
-export function waitingRequest(known: KnownRequest | undefined, now: number): PermissionRequest | undefined {
+export function waitingRequest(known: RequestEntry | undefined, now: number): PermissionRequest | undefined {
   if (known === undefined || known.answer !== undefined) return undefined
   return known.request.expireTime > now ? known.request : undefined
 }
 
 /** Ends a waiting request. */
 export function closeRequest(revision: Revision, requestId: string, reply: PermissionReply, message = ''): void {
-  revision.writes.push({ type: 'answer', requestId, answer: { reply, message } })
+  revision.writes.push({ type: 'answer', requestId, reply, message })
   revision.event({ case: 'permissionReplied', value: { requestId, reply } })
 }
 
@@ -63,4 +77,24 @@ export function answerRequest(
     if (answer.message === '') parkInputs(revision)
   }
   return true
+}
+
+const REFUSED = structuredError(REJECTED, 'The user refused the call')
+/** The error of a call whose request nobody answered in time. */
+export const UNANSWERED = structuredError(
+  'permission.timeout',
+  'Permission was requested, but nobody answered in time; the call was not run',
+)
+/** The error of a call whose location was reloaded while it waited for an answer. */
+export const RELOADED = structuredError(CORRECTED, 'The location was reloaded before anybody answered')
+
+/** If no user rejected a request, it was closed with the message of one of these. */
+const CLOSED: readonly StructuredError[] = [UNANSWERED, RELOADED]
+
+/** The error of a call whose request was answered in this way; undefined: the call may run. */
+export function refusalOf({ reply, message }: PermissionAnswer): StructuredError | undefined {
+  if (reply !== PermissionReply.REJECT) return undefined
+  if (message === '') return REFUSED
+  const closed = CLOSED.find((error) => error.message === message)
+  return closed ?? structuredError(CORRECTED, `The user refused the call: ${message}`)
 }
