@@ -62,11 +62,11 @@ function toTool(json: ToolJson, at: Path): Part {
     callId,
     name,
     state: toolStates.toProto(state.status),
-    ...(state.status === 'streaming' ? { rawInput: state.input } : { input: state.input }),
-    ...('content' in state
-      ? { content: state.content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])) ?? [] }
-      : {}),
-    ...('error' in state ? { error: toError(state.error) } : {}),
+    rawInput: state.status === 'streaming' ? state.input : undefined,
+    input: state.status === 'streaming' ? undefined : state.input,
+    content:
+      'content' in state ? state.content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])) : undefined,
+    error: 'error' in state ? toError(state.error) : undefined,
     executed,
     providerState,
     providerResultState,

@@ -30,7 +30,7 @@ export interface VolatileEvent extends SessionEvent {
   readonly afterSeq: number
 }
 
-/** An event that tells what was used, with what its session has used by then. */
+/** An event that reports usage, with what its session has used by then. */
 export function withTotals(event: DurableInit, { costNanos, tokens }: SessionState): DurableInit {
   const sessionUsage = create(SessionUsageSchema, { costNanos, tokens })
   switch (event.case) {

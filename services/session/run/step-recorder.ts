@@ -148,7 +148,7 @@ export class StepRecorder {
     const { message, usage } = this.#draft
     const wasOver = this.#written?.kind.value.completeTime !== undefined
     const ends = !wasOver && message.kind.value.completeTime !== undefined
-    const record = { message, events: this.#events, ...(ends && usage && { usage }) }
+    const record = { message, events: this.#events, usage: ends ? usage : undefined }
     this.#events = []
     this.#next = undefined
     const mark = hub.mark()
