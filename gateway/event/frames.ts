@@ -45,7 +45,6 @@ export interface Frame {
   readonly text: string | Buffer
   /** The session whose event it is. */
   readonly sessionId?: string
-  /** That session was removed. */
   readonly isRemoval?: boolean
   /** Events are missing before it. */
   readonly gap?: boolean
@@ -56,7 +55,6 @@ const NOTHING: Frame = { text: '' }
 /** From how many characters on a frame is long. */
 const LONG = 65_536
 
-/** Long frames of the events of sessions' logs. */
 const longOfLogs = new WeakMap<SessionEvent, Buffer>()
 
 /**
@@ -85,7 +83,6 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock, di
   }
 }
 
-/** What a message of the catalog is on the wire. */
 export function fromCatalogMessage({ message }: CatalogMessage, clock: Clock): Frame {
   if (message.case === 'missed') return missedFrame(clock)
   const json = message.case === 'event' ? fromCatalogEvent(message.value) : undefined

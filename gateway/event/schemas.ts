@@ -48,7 +48,6 @@ function locationEventOf<const T extends string, const S extends z.ZodRawShape>(
   })
 }
 
-/** An event of the server itself. */
 function serverEvent<const T extends string, D extends z.ZodType>(type: T, data: D) {
   return z.strictObject({ id: z.string(), created: time, type: z.literal(type), data })
 }

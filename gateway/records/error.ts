@@ -5,7 +5,6 @@ import { time } from './time.ts'
 
 const MAX_INT32 = 2_147_483_647
 
-/** `StructuredError`. */
 export const structuredError = z
   .strictObject({
     type: z.string(),
@@ -27,7 +26,6 @@ export function fromError(error: StructuredError | undefined): JsonOf<typeof str
   return { type, message, status, response }
 }
 
-/** An error that the service always gives. */
 export function fromSetError(error: StructuredError | undefined): JsonOf<typeof structuredError> {
   if (error === undefined) throw new Error('A service returned no error')
   return fromError(error)

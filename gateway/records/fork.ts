@@ -5,7 +5,6 @@ import type { JsonOf } from '../kinds.ts'
 /** Where the copied history ends: before a message, or with it. */
 export const forkBoundary = z.strictObject({ type: z.enum(['before', 'through']), messageID: z.string() })
 
-/** What a session was forked from. */
 export const fork = z.strictObject({ sessionID: z.string(), boundary: forkBoundary })
 
 export function fromFork({ sessionId, messageId, through }: ForkOrigin): JsonOf<typeof fork> {

@@ -5,7 +5,6 @@ import { freeObject, limitedBy } from '../shape.ts'
 /** Deepest nesting of clients' free-form JSON, which is nested in messages, which are nested in events. */
 const DEPTH = 24
 
-/** Free-form data of a message. */
 export const metadata = freeObject('Free-form data of the client, not interpreted.', DEPTH)
 
 /** `Session.Metadata`, and that of an input that is sent. */

@@ -20,16 +20,12 @@ const MESSAGE_ID = idPattern('msg_')
 /** Session id: what follows the prefix is free. */
 export const sessionID = z.string().regex(SESSION_ID, 'must be a session id (ses…)')
 
-/** Message id, likewise. */
 export const messageID = z.string().regex(MESSAGE_ID, 'must be a message id (msg_…)')
 
-/** The session of a path. */
 export const sessionParameter = sessionID.meta({ description: 'Session' })
 
-/** The message of a path. */
 export const messageParameter = messageID.meta({ description: 'Message' })
 
-/** The inbox item of a path. */
 export const inboxParameter = messageID.meta({ description: 'Inbox item' })
 
 /** Any other path parameter: 1 to 256 characters without control characters. */
@@ -39,5 +35,4 @@ export const nameParameter = (description: string) =>
     .regex(/^[^\p{Cc}]{1,256}$/u, 'must be 1 to 256 characters without control characters')
     .meta({ description })
 
-/** Id of a workspace, as it is shown. */
 export const workspaceId = z.uuid().meta({ description: 'The same for as long as the workspace exists' })

@@ -20,16 +20,12 @@ const move = { type: z.literal('move'), payload: z.strictObject(sessionLocation)
 const compaction = { type: z.literal('compaction'), payload: z.strictObject({}), delivery }
 const admitted = { id: z.string(), sessionID: z.string(), time: z.strictObject({ created: time }) }
 
-/** `Session.Inbox.User`. */
 export const inboxUser = z.strictObject({ ...admitted, ...user }).meta({ id: 'Session.Inbox.User' })
 
-/** `Session.Inbox.Synthetic`. */
 export const inboxSynthetic = z.strictObject({ ...admitted, ...syntheticText }).meta({ id: 'Session.Inbox.Synthetic' })
 
-/** `Session.Inbox.Move`. */
 const inboxMove = z.strictObject({ ...admitted, ...move }).meta({ id: 'Session.Inbox.Move' })
 
-/** `Session.Inbox.Compaction`. */
 export const inboxCompaction = z.strictObject({ ...admitted, ...compaction }).meta({ id: 'Session.Inbox.Compaction' })
 
 /** Whatever waits in an inbox. */

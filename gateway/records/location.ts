@@ -5,19 +5,16 @@ import { Rejection } from '#shared/rejection.ts'
 import type { JsonOf } from '../kinds.ts'
 import { name } from './ids.ts'
 
-/** `Location.PublicRef`. */
 export const locationRef = z
   .strictObject({ directory: name })
   .meta({ id: 'Location.PublicRef', description: 'A project directory' })
 
-/** Where a session works. */
 export const sessionLocation = {
   location: locationRef,
   projectID: z.string(),
   subpath: z.string(),
 }
 
-/** Query of an operation about a location. */
 export const locationQuery = z.object({
   location: z
     .object({
@@ -31,7 +28,6 @@ export const locationQuery = z.object({
     }),
 })
 
-/** Headers of an operation about a location. */
 export const locationHeaders = z.object({
   'x-opencode-directory': z
     .string()

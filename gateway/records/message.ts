@@ -104,7 +104,6 @@ export const compactionStatuses = enumTable({
 
 type MessageJson = JsonOf<typeof message>
 
-/** A message as clients see it. */
 export function fromMessage(message: Message | undefined): MessageJson {
   if (message === undefined) throw new Error('The session service returned no message')
   const id = message.messageId

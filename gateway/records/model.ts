@@ -4,7 +4,6 @@ import type { ModelRef, ModelRefSchema } from '#gen/portico/catalog/v1/catalog_p
 import type { JsonOf } from '../kinds.ts'
 import { name } from './ids.ts'
 
-/** `Model.Ref`. */
 export const modelRef = z
   .strictObject({ id: name, providerID: name, variant: name.nullish() })
   .meta({ id: 'Model.Ref', description: 'Identifies a model; without a variant, the default one' })

@@ -67,6 +67,5 @@ export function toOffset({
   return { offset: Number(offset ?? 0), pageSize: toPageSize(limit) }
 }
 
-/** A page of a list, and how many there are on all pages. */
 export const listOf = <S extends z.ZodType>(item: S) =>
   z.strictObject({ data: z.array(item), total_count: z.int().min(0) })

@@ -14,7 +14,6 @@ export const permissionRequest = z
   })
   .meta({ id: 'Permission.Request' })
 
-/** The answer to one. */
 export const permissionReply = z.enum(['once', 'always', 'reject'])
 
 const replies = enumTable({

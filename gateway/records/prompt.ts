@@ -21,7 +21,6 @@ export const mention = z
   .strictObject({ start: position, end: position, text: z.string() })
   .meta({ id: 'Prompt.Mention' })
 
-/** `Prompt.AgentAttachment`. */
 export const agentAttachment = z
   .strictObject({ name, mention: mention.nullish() })
   .meta({ id: 'Prompt.AgentAttachment' })
@@ -71,7 +70,6 @@ export const synthetic = {
   metadata: metadata.optional(),
 }
 
-/** `Session.Inbox.Delivery`. */
 export const delivery = z.enum(['steer', 'queue']).meta({
   id: 'Session.Inbox.Delivery',
   description:

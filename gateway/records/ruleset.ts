@@ -9,7 +9,6 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { name } from './ids.ts'
 
-/** `Permission.Ruleset`. */
 export const ruleset = z
   .array(z.strictObject({ action: name, resource: name, effect: z.enum(['allow', 'deny', 'ask']) }))
   .meta({ id: 'Permission.Ruleset', description: 'Rules in order; the last matching one wins' })

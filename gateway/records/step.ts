@@ -57,7 +57,6 @@ export const toolStates = enumTable({
   error: State.ERROR,
 })
 
-/** A part of a step. */
 const assistantPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string(), state: providerData.optional() }),
   z.strictObject({
@@ -131,7 +130,6 @@ export function fromAssistant(noted: Noted, step: AssistantMessage): JsonOf<type
   }
 }
 
-/** A model that the service always gives. */
 export function fromSetModel(model: AssistantMessage['model']) {
   if (model === undefined) throw new Error('The session service returned no model')
   return fromModelRef(model)

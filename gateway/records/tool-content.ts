@@ -12,7 +12,6 @@ import { listOrAbsent } from './free.ts'
 const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
 const PLACE = new RegExp(`${MARK}[0-9a-f]{76}`)
 
-/** Content as JSON has it. */
 export function toBase64(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
 }

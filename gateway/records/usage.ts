@@ -7,7 +7,6 @@ export const cost = z.number().min(0).max(9_000_000_000).meta({ description: 'US
 
 const count = z.int().min(0)
 
-/** `TokenUsage.Info`. */
 export const tokenUsage = z
   .strictObject({
     input: count,

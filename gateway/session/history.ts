@@ -17,7 +17,6 @@ const TYPES = [
   ...(['agent-switched', 'model-switched', 'location-switched', 'idle'] as const),
 ] as const
 
-/** Query of session.messages. */
 const listMessagesQuery = z.object({
   ...pageQuery,
   limit: pageQuery.limit.meta({

@@ -16,7 +16,6 @@ import { fromInboxItem, inboxCompaction, inboxItem, inboxSynthetic } from '../re
 import { delivery, toDelivery } from '../records/prompt.ts'
 import { limitedBy, mostIn } from '../shape.ts'
 
-/** Body of session.synthetic. */
 const syntheticBody = z.strictObject({
   id: messageID.nullish(),
   text: limitedBy(PromptSessionRequestSchema.field.text, z.string()),
@@ -26,10 +25,8 @@ const syntheticBody = z.strictObject({
   resume: z.boolean().nullish(),
 })
 
-/** Body of session.compact. */
 const compactBody = z.strictObject({ id: messageID.nullish(), delivery: delivery.nullish() }).nullish()
 
-/** Body of session.inbox.update. */
 const updateItemBody = z.strictObject({ delivery })
 
 /** `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice. */

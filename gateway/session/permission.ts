@@ -15,13 +15,11 @@ import {
 } from '../records/permission-request.ts'
 import { limitedBy, mostIn } from '../shape.ts'
 
-/** Body of session.permission.reply. */
 const replyBody = z.strictObject({
   reply: permissionReply,
   message: limitedBy(ReplyPermissionRequestRequestSchema.field.message, z.string()).nullish(),
 })
 
-/** `Permission.Saved`. */
 const savedApproval = z
   .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
   .meta({ id: 'Permission.Saved', description: 'What a reply `always` has allowed in a project' })

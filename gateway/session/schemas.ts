@@ -20,7 +20,6 @@ const agent = limitedBy(agentField, name)
 const sessionRules = limitedBy(PermissionRulesetSchema.field.rules, ruleset)
 const filters = ListSessionsRequestSchema.field
 
-/** Body of session.create. */
 export const createSessionBody = z.strictObject({
   id: sessionID.nullish(),
   title: title.nullish().meta({ description: 'Absent or empty: the agent `title` finds one after the first input' }),
@@ -31,34 +30,27 @@ export const createSessionBody = z.strictObject({
   permissions: sessionRules.nullish(),
 })
 
-/** Body of session.fork. */
 export const forkSessionBody = z.strictObject({
   before: messageID.nullish().meta({ description: 'The history before this message; absent: all of it' }),
 })
 
-/** Body of session.update. */
 export const updateSessionBody = z.strictObject({
   title: title.nullish().meta({ description: 'Empty: the agent `title` finds one' }),
   metadata: sentMetadata.nullish(),
   permissions: sessionRules.nullish(),
 })
 
-/** Body of session.view. */
 export const viewSessionBody = z.strictObject({ idle: time.meta({ description: 'The `time.idle` that was seen' }) })
 
-/** Body of session.switchAgent. */
 export const switchAgentBody = z.strictObject({ agent })
 
-/** Body of session.switchModel. */
 export const switchModelBody = z.strictObject({ model: modelRef })
 
-/** Body of session.move. */
 export const moveBody = z.strictObject({
   directory: limitedBy(MoveSessionRequestSchema.field.directory, name),
   delivery: delivery.nullish(),
 })
 
-/** Query of session.list. */
 export const listSessionsQuery = z
   .object({
     ...pageQuery,
@@ -86,7 +78,6 @@ export const listSessionsQuery = z
     error: 'requires project',
   })
 
-/** `Session.Info`. */
 export const sessionInfo = z
   .strictObject({
     id: z.string(),

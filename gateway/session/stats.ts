@@ -21,7 +21,6 @@ import { limitedBy, mostIn } from '../shape.ts'
 
 const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since the epoch')
 
-/** Query of experimental.session.stats. */
 const statsQuery = z.object({
   from: milliseconds.optional().meta({ description: 'Start of the range; default: the first prompt or step' }),
   to: milliseconds.optional().meta({ description: 'End of the range, exclusive; default: now' }),
@@ -46,7 +45,6 @@ const totals = z.strictObject(counts)
 
 const mostUsed = (list: DescField) => `The ${mostIn(list)} most used ones`
 
-/** `SessionStats.Info`. */
 const sessionStats = z
   .strictObject({
     range: z.strictObject({ from: time, to: time }),

@@ -4,7 +4,6 @@ import type { Environment } from '#shared/config/environment.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 import { booleanVariable, integerVariable } from '#shared/config/variables.ts'
 
-/** Settings of the session service. */
 export interface Config {
   readonly store: StoreConfig
   /**

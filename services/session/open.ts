@@ -49,7 +49,6 @@ const CHILDREN_AT_ONCE = 4
 /** What this process serves. */
 export const services = [SessionService] as const
 
-/** The form of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [{ file: 'session.sqlite', exclusive: true, schema: SQLITE }],
   mongo: MONGO,
@@ -59,9 +58,7 @@ export const storeSchema: StoreSchema = {
 export interface Dependencies {
   readonly clock: Clock
   readonly logger: Logger
-  /** The catalog service. */
   readonly catalog: Transport
-  /** The inference service. */
   readonly inference: Transport
   /** Waits before a retry; default: by the system's timers. */
   readonly pause?: Pause

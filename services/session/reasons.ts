@@ -3,7 +3,6 @@ import type { ReasonTable } from '#shared/reasons.ts'
 import { closingReasons } from '#shared/rpc/server-reasons.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 
-/** What the session service rejects with. */
 export const reasons = {
   ...storeReasons,
   ...closingReasons,

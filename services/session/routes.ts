@@ -13,7 +13,6 @@ import { sessionHandlers } from './rpc/sessions.ts'
 import { statsHandlers } from './rpc/stats.ts'
 import { transferHandlers } from './rpc/transfer.ts'
 
-/** The routes of the session service. */
 export function createRoutes(dependencies: SessionDependencies): Routes {
   const handlers = {
     ...sessionHandlers(dependencies),

@@ -4,7 +4,6 @@ import { parentPort } from 'node:worker_threads'
 import { Rejection } from '#shared/rejection.ts'
 import { type EncodedImport, encodeImport } from './encode-import.ts'
 
-/** What the thread answers. */
 export type ImportAnswer = EncodedImport | Pick<Rejection, 'reason' | 'metadata'>
 
 parentPort?.on('message', (bytes: Uint8Array) => {

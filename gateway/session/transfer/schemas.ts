@@ -7,12 +7,10 @@ import { tokenUsage } from '#gateway/records/usage.ts'
 import { freeObject } from '#gateway/shape.ts'
 import { sessionInfo } from '../schemas.ts'
 
-/** Query of experimental.session.export. */
 export const exportQuery = z.object({
   sanitize: z.enum(['true', 'false']).optional().meta({ description: 'Whether to redact all content' }),
 })
 
-/** `SessionTransfer.Data`. */
 export const transferData = z
   .strictObject({ info: sessionInfo, messages: z.array(message) })
   .meta({ id: 'SessionTransfer.Data' })
@@ -38,7 +36,6 @@ const importedInfo = z.strictObject({
   }),
 })
 
-/** A message of an import. */
 export const importedMessage = message.refine(({ id }) => messageID.safeParse(id).success, {
   path: ['id'],
   error: 'must be a message id (msg_…)',
@@ -50,7 +47,6 @@ const importedLocation = locationRef
 
 export type ImportedInfo = z.output<typeof importedInfo>
 
-/** Body of experimental.session.import. */
 export const importBody = z.strictObject({
   info: importedInfo,
   messages: z.array(message),

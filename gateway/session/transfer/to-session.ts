@@ -8,7 +8,6 @@ import type { tokenUsage } from '#gateway/records/usage.ts'
 import type { SessionSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { ImportedInfo } from './schemas.ts'
 
-/** What is kept of the session of an import. */
 export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof SessionSchema> {
   const { id, parentID, title, agent, model, metadata, permissions, cost, tokens, time, outcome } = info
   return {
@@ -29,7 +28,6 @@ export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof S
   }
 }
 
-/** Dollars as nano-dollars. */
 export function toNanos(dollars: number | undefined): bigint | undefined {
   return dollars === undefined ? undefined : BigInt(Math.round(dollars * 1e9))
 }

@@ -19,7 +19,6 @@ type PartJson = StepJson['content'][number]
 type ToolJson = Extract<PartJson, { type: 'tool' }>
 type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 
-/** A step of an import. */
 export function toStep(json: StepJson, at: Path): MessageInitShape<typeof AssistantMessageSchema> {
   const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = json
   const value = {

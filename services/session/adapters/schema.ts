@@ -13,7 +13,6 @@ const TABLES = [
   ...[blobUses, looseBlobs, blobs, log, workspaces, expired],
 ]
 
-/** The schema of `session.sqlite`. */
 export const SQLITE = sqliteSchema(TABLES)
 
 /** The schema of what the session service has in MongoDB, blobs included. */

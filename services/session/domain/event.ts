@@ -13,7 +13,6 @@ export type DurableInit = Exclude<EventInit, { readonly case: VolatileCase | und
 /** What only listeners receive. */
 export type VolatileInit = Extract<EventInit, { readonly case: VolatileCase }>
 
-/** An event in the log. */
 export interface DurableEvent extends SessionEvent {
   readonly workspace: string
   readonly seq: number

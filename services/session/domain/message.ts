@@ -15,18 +15,14 @@ import type { FileAttachment } from '#gen/portico/session/v1/session_pb.js'
 /** Why a provider ended its answer. */
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'unknown'
 
-/** The kinds of messages. */
 export type Kind = NonNullable<Message['kind']['case']>
 
-/** A message of one kind, or of some. */
 export type MessageOf<K extends Kind> = Message & { kind: Extract<Message['kind'], { readonly case: K }> }
 
-/** What is said by a message of a kind. */
 export type ContentOf<K extends Kind> = MessageOf<K>['kind']['value']
 
 type KindInit = NonNullable<Exclude<MessageInitShape<typeof MessageSchema>, Message>['kind']>
 
-/** Makes a message of a kind. */
 export function messageOf<K extends Kind>(
   head: Pick<Message, 'messageId' | 'createTime'>,
   kind: K,
@@ -35,7 +31,6 @@ export function messageOf<K extends Kind>(
   return create(MessageSchema, { ...head, kind: { case: kind, value: content } as KindInit }) as MessageOf<K>
 }
 
-/** Whether a message is of that kind. */
 export function isOf<K extends Kind>(message: Message, kind: K): message is MessageOf<K> {
   return message.kind.case === kind
 }
@@ -77,17 +72,14 @@ export function modelOf({ model }: AssistantMessage): ModelRef {
   return model
 }
 
-/** The tool calls of a step. */
 export function callsOf(parts: readonly AssistantPart[]): AssistantTool[] {
   return parts.flatMap(({ part }) => (part.case === 'tool' ? [part.value] : []))
 }
 
-/** A part with another content. */
 export function withContent(part: AssistantPart, content: AssistantPart['part']): AssistantPart {
   return { ...part, part: content }
 }
 
-/** The blobs that a message refers to. */
 export function blobsOf({ kind }: Message): readonly BlobRef[] {
   if (kind.case === 'user') return kind.value.files.flatMap(blobIn)
   if (kind.case !== 'assistant') return []

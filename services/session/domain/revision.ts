@@ -13,7 +13,6 @@ import type { Write } from './write.ts'
 /** Makes ids of events and of messages that no client named. */
 export type NewId = (prefix: 'evt' | 'msg') => string
 
-/** The fields of a state that a revision changed. */
 export type StateChanges = { -readonly [K in keyof SessionState]?: SessionState[K] }
 
 /**
@@ -27,7 +26,6 @@ export class Revision {
   readonly leaseNow: number
   readonly writes: Write[] = []
   readonly changes: StateChanges = {}
-  /** The session as it was. */
   readonly before: SessionState
   readonly #newId: NewId
   #state: SessionState
@@ -45,12 +43,10 @@ export class Revision {
     return this.#state
   }
 
-  /** Whether there is nothing to write. */
   get isEmpty(): boolean {
     return this.writes.length === 0 && Object.keys(this.changes).length === 0
   }
 
-  /** The kinds of changes that others wait for. */
   get changed(): readonly ChangeKind[] {
     return changesBy(this.before, this.#state, this.writes, this.leaseNow)
   }
@@ -61,7 +57,6 @@ export class Revision {
     this.#state = Object.assign({ ...this.#state }, changes)
   }
 
-  /** Takes the session's next number. */
   nextSeq(): number {
     const seq = this.#state.seq + 1
     this.set({ seq })

@@ -104,7 +104,6 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
   endRun(revision, Outcome.INTERRUPTED, undefined, interruptRequested ? 'user' : 'shutdown')
 }
 
-/** How a lease is given back. */
 export interface GivingBack {
   /** End the run where it was cut off. */
   readonly park?: boolean

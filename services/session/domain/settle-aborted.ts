@@ -15,7 +15,6 @@ import type { Revision } from './revision.ts'
 import { structuredError } from './structured-error.ts'
 import { type Delegation, delegationOf, isDelegated } from './subagent/delegation.ts'
 
-/** The error of a tool call that was cut off. */
 export const TOOL_ABORTED = structuredError('aborted', 'The tool call was cut off; what it has done is unknown')
 
 /** The error of a called tool call that is known not to have begun; undefined: it may have. */
@@ -29,7 +28,6 @@ export interface Unfinished {
   readonly requests: readonly RequestEntry[]
 }
 
-/** How to settle. */
 export interface Settling {
   /** Delegated calls and their steps stay as they are, and the new owner continues to wait for them. */
   readonly keep?: boolean

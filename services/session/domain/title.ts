@@ -17,7 +17,6 @@ export function titleInput({ text, files }: Prompt): string {
   return shown.slice(0, MAX_INPUT_LENGTH).toWellFormed()
 }
 
-/** Whether it is an input that a title can be found from. */
 export function isTitleInput(message: Message): message is MessageOf<'user'> {
   return isOf(message, 'user') && titleInput(message.kind.value) !== ''
 }

@@ -17,13 +17,11 @@ import type { Catalog } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import { locationProblem } from '../run/location-problem.ts'
 
-/** What attachments are read with. */
 export interface Attaching {
   readonly blobs: BlobStore
   readonly catalog: Catalog
 }
 
-/** What is attached to a prompt. */
 export type Attached = Pick<Prompt, 'files' | 'skills'>
 
 /** Maximum size of all files of one prompt, in bytes: a message that contains them must stay below 64 MiB. */

@@ -11,7 +11,6 @@ export const NO_BLOBS: BlobContents = new Map()
 
 const NO_BYTES = new Uint8Array()
 
-/** A message as it is sent. */
 export function withContents(message: Message, blobs: BlobContents): Message {
   const { kind } = message
   if (kind.case === 'user') return { ...message, kind: { case: 'user', value: withFiles(kind.value, blobs) } }
@@ -35,7 +34,6 @@ export function itemWithContents(item: InboxItem, blobs: BlobContents): InboxIte
     : item
 }
 
-/** A prompt as it is sent. */
 function withFiles(prompt: Prompt, blobs: BlobContents): Prompt {
   return prompt.files.length === 0 ? prompt : { ...prompt, files: prompt.files.map((file) => filled(file, blobs)) }
 }

@@ -15,7 +15,6 @@ import type { SessionDependencies } from './dependencies.ts'
 
 const MISSED = create(EventsMissedSchema)
 
-/** The handlers of streams of events. */
 export function eventHandlers(dependencies: SessionDependencies) {
   const { hub, blobs } = dependencies
   const files = new EventFiles(blobs)

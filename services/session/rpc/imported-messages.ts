@@ -25,7 +25,6 @@ import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message-size.ts'
 import { MOST_COST_NANOS, MOST_TOKENS } from '../domain/session.ts'
 import { checkModel, checkTime, parseMessageId } from './parse.ts'
 
-/** Keeps the content of a file. */
 export type KeepContent = (data: Uint8Array) => Promise<BlobRef>
 
 const checkStepLimits = checkLimits(AssistantMessageSchema)

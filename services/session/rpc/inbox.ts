@@ -101,7 +101,6 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       )
       return {}
     },
-    /** Cancels an item that waits. */
     async cancelInboxItem({ sessionId, messageId }, context) {
       const { workspaceId } = principalOf(context)
       await store.revise({ workspace: workspaceId, sessionId }, (reads) => reads.item(messageId), cancelItem)

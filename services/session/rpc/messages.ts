@@ -46,11 +46,9 @@ interface Stores {
   readonly blobs: BlobStore
 }
 
-/** The handlers of messages. */
 export function messageHandlers(dependencies: SessionDependencies) {
   const { store, blobs } = dependencies
   return {
-    /** Gets one message of a session. */
     async getMessage({ sessionId, messageId }, context) {
       const { workspaceId } = principalOf(context)
       const read = async (): Promise<Message> => {

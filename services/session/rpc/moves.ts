@@ -17,7 +17,6 @@ import { peerCallOf } from './peer-call.ts'
 
 const checkRequest = checkLimits(MoveSessionRequestSchema)
 
-/** The handler of moves. */
 export function moveHandlers(dependencies: SessionDependencies) {
   const { store, catalog } = dependencies
   return {

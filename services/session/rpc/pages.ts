@@ -5,7 +5,6 @@ import type { Page } from '../ports/session-lists.ts'
 /** Which way a page is read from its anchor. */
 export type Direction = 'next' | 'previous'
 
-/** The page tokens of an answer. */
 export interface PageTokens {
   readonly nextPageToken: string | undefined
   readonly previousPageToken: string | undefined

@@ -15,10 +15,8 @@ const MAX_RULE_LENGTH = 4_096
 /** The time to judge an access grows with it. */
 const MAX_RULES_LENGTH = 65_536
 
-/** A session id. */
 export const parseSessionId = idParser('session_id', 'ses')
 
-/** A message id. */
 export const parseMessageId = idParser('message_id', 'msg_')
 
 /** Checks the size of free-form data. */
@@ -28,7 +26,6 @@ export function parseMetadata(metadata: JsonObject | undefined): JsonObject | un
   return metadata
 }
 
-/** A title. */
 export function parseTitle(title: string): string {
   return parseText('title', title, 0, MAX_TITLE_LENGTH)
 }
@@ -50,7 +47,6 @@ export function checkModel({ providerId, modelId, variant = '' }: ModelRef): voi
   check(holds, 'model', `must name a provider and a model of 1 to ${MAX_MODEL_LENGTH} characters`)
 }
 
-/** Checks the rules of a session. */
 export function checkRules({ rules }: PermissionRuleset): void {
   check(rules.length <= MAX_RULES, 'permissions', `must have at most ${MAX_RULES} rules`)
   const length = rules.reduce((sum, { action, resource }) => sum + action.length + resource.length, 0)

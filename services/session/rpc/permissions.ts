@@ -86,7 +86,6 @@ export function permissionHandlers(dependencies: SessionDependencies) {
       if (failure !== undefined) throw failure
       return {}
     },
-    /** Lists the saved approvals. */
     async listSavedApprovals({ projectId }, context) {
       const { workspaceId } = principalOf(context)
       return { approvals: [...(await store.listApprovals(workspaceId, projectId))] }
@@ -167,7 +166,6 @@ async function sessionBelow(
   return found !== undefined && (await belowOf(store, workspace, sessionId)(found)) ? found : undefined
 }
 
-/** Whether a session is below this one. */
 function belowOf(store: SessionStore, workspace: string, sessionId: string): (id: string) => Promise<boolean> {
   const parents = new Map<string, string | undefined>([[sessionId, undefined]])
   return async (id) => {

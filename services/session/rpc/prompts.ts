@@ -33,7 +33,6 @@ import { peerCallOf } from './peer-call.ts'
 const NOTHING: Attached = { files: [], skills: [] }
 const checkRequest = checkAllLimits(PromptSessionRequestSchema)
 
-/** The handler of prompts. */
 export function promptHandlers(dependencies: SessionDependencies) {
   const { store, blobs, promptHooks } = dependencies
   return {
@@ -100,7 +99,6 @@ function isText({ files, agents, skills }: PromptSessionRequest): boolean {
   return files.length === 0 && agents.length === 0 && skills.length === 0
 }
 
-/** The prompt with what was read for it. */
 function promptOf({ text, agents, metadata }: PromptSessionRequest, attached: Attached): Prompt {
   const prompt = create(PromptSchema, { text, agents, metadata, ...attached })
   check(

@@ -8,7 +8,6 @@ import { isBusy } from '../domain/session-state.ts'
 import { nothing } from '../ports/session-store.ts'
 import type { SessionDependencies } from './dependencies.ts'
 
-/** The handlers of what runs in sessions. */
 export function runHandlers(dependencies: SessionDependencies) {
   const { store, watchers, health } = dependencies
   const idleness = watchers.share('run', async (session) => {

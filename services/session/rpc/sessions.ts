@@ -66,7 +66,6 @@ const FIELDS = ['title', 'metadata', 'permissions'] as const
 /** How many inputs without text, such as files alone, are skipped in search of a title. */
 const MOST_WORDLESS = 20
 
-/** The handlers of sessions themselves. */
 export function sessionHandlers(dependencies: SessionDependencies) {
   const { store, catalog, clock, logger, titles, remover } = dependencies
   const reported = new Set<string>()
@@ -98,7 +97,6 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       const session = await store.createSession(key, (...made) => newSession(input, ...made))
       return { session }
     },
-    /** Gets a session of the caller's workspace. */
     async getSession({ sessionId }, context) {
       const { workspaceId } = principalOf(context)
       const session = await store.getSession(workspaceId, sessionId)

@@ -16,7 +16,6 @@ import type { SessionDependencies } from './dependencies.ts'
 
 const checkRequest = checkLimits(GetSessionStatsRequestSchema)
 
-/** The handler of statistics. */
 export function statsHandlers(dependencies: SessionDependencies) {
   const { store, clock } = dependencies
   return {

@@ -39,7 +39,6 @@ const MOST_BYTES = 524_288
 /** Decoding, checking or writing a larger message takes a turn of the event loop of its own. */
 const LARGE = 262_144
 
-/** The handlers of exports and imports. */
 export function transferHandlers(dependencies: SessionDependencies) {
   const { store, blobs, catalog } = dependencies
   return {

@@ -24,7 +24,6 @@ import { interruptDelegates } from './subagents/task-call.ts'
 import { atStep, type Drain } from './takeover/take-over.ts'
 import { isLeaseLost, Stopped } from './tenure.ts'
 
-/** How a run ended. */
 interface RunEnd {
   readonly outcome: Outcome
   readonly error: StructuredError | undefined

@@ -34,7 +34,6 @@ async function isGivenBack(
   return true
 }
 
-/** Whether the session is gone. */
 function isRemoved(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
 }

@@ -22,7 +22,6 @@ import { type Settlement, type Settling, settleAborted } from '../domain/settle-
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
 
-/** The ownership of a session. */
 interface Owner {
   readonly lease: Lease
   /** Throws when the lease is lost. */

@@ -38,7 +38,6 @@ export interface RunDependencies {
   readonly logger: Logger
   readonly newId: (prefix: TimedPrefix) => string
   readonly pause: Pause
-  /** What is known of the store. */
   readonly health: StoreHealth
   /** Aborts when the process is about to end, after all runs have ended. */
   readonly closing: AbortSignal
@@ -59,7 +58,6 @@ export interface RunDependencies {
   readonly subagents: SubagentLimits
 }
 
-/** The limits of delegated work. */
 export interface SubagentLimits {
   /** How many levels of child sessions there may be; 0: no session may delegate. */
   readonly depth: number

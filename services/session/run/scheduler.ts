@@ -108,7 +108,6 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
-  /** Whether there was a session to run. */
   async #startNext(slot: Slot): Promise<boolean> {
     const { store, owner, leaseMs, clock, logger } = this.#options
     try {

@@ -3,7 +3,6 @@ import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { pause } from './pause.ts'
 
-/** One session. */
 export interface WatchedSession {
   readonly workspace: string
   readonly sessionId: string

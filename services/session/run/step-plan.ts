@@ -18,7 +18,6 @@ type CallPeer = <T>(call: () => Promise<T>) => Promise<T>
 /** How often to retry; a location that changes more often than that cannot be used. */
 const MOST_TRIES = 3
 
-/** Who answers in a step, and with what. */
 export interface StepPlan {
   readonly agent: Agent
   /** Texts that follow the agent's own instructions, most general first. */

@@ -24,7 +24,6 @@ export async function hashOf(data: Uint8Array): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Whether a text has the form of a blob's hash. */
 export function isHash(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)
 }

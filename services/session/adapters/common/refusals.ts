@@ -38,7 +38,6 @@ export function messageExists(messageId: string): Rejection {
   return new Rejection('MESSAGE_EXISTS', { message_id: messageId })
 }
 
-/** The rejection of a lost lease. */
 export function leaseLost({ sessionId }: SessionKey): Rejection {
   return new Rejection('LEASE_LOST', { session_id: sessionId })
 }

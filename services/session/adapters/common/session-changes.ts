@@ -1,7 +1,6 @@
 import { ALL_CHANGES, type ChangeKind } from '#services/session/domain/change.ts'
 import type { SessionChange } from '#services/session/ports/session-store.ts'
 
-/** The listeners for changes in this process. */
 export class SessionChanges {
   readonly #listeners = new Set<(change: SessionChange) => void>()
 

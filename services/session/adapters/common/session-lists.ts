@@ -20,7 +20,6 @@ export function toPage<R, T>(
   return { items, more: rows.length > query.limit }
 }
 
-/** The size of a record. */
 export interface Sized {
   readonly bytes: number
 }

@@ -42,7 +42,6 @@ export async function readRegular(path: string, size?: number): Promise<Buffer |
   return found.isFile() && (size === undefined || found.size === size) ? await file.readFile() : undefined
 }
 
-/** Whether there is a regular file. */
 export async function isRegular(path: string): Promise<boolean> {
   return (await stat(path).catch(unlessMissing))?.isFile() ?? false
 }

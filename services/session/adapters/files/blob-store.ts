@@ -10,9 +10,7 @@ import { hashOf, isHash, refOf } from '../common/blob-content.ts'
 import type { BlobKey } from '../tables/blobs.ts'
 import { isIntact, isRegular, readRegular, replaceBy, syncDirectory, writeSynced } from './blob-file.ts'
 
-/** What the session store knows about blobs. */
 export interface BlobUses {
-  /** Whether a record refers to it. */
   isUsed(key: BlobKey): boolean
   /** Records durably that a blob may be unused. */
   note(key: BlobKey): Promise<void>

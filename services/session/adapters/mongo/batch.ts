@@ -15,7 +15,6 @@ import { noticeOf } from './notices.ts'
 import { MongoReads } from './reads.ts'
 import type { ServerState, Transaction, Unwritten } from './transaction.ts'
 
-/** A document of any collection. */
 type AnyDocument = Keyed<Document>
 
 type Operation = AnyBulkWriteOperation<AnyDocument>
@@ -61,7 +60,6 @@ export class MongoBatch implements Transaction {
     this.#addWrites(revision)
   }
 
-  /** Writes a revision. */
   add(revision: Revision): void {
     const { state, leaseNow } = revision
     this.#found = this.found().then((found) => found && { ...found, state, leaseNow })
@@ -72,7 +70,6 @@ export class MongoBatch implements Transaction {
     this.#addWrites(revision)
   }
 
-  /** The session was removed in the transaction. */
   removed(): void {
     this.#found = undefined
   }

@@ -9,7 +9,6 @@ import type { messages, parts } from '../tables/messages.ts'
 import type { approvals, requests } from '../tables/permissions.ts'
 import type { hiddenSessions, sessions } from '../tables/sessions.ts'
 
-/** A record with its key. */
 export type Keyed<T> = T & { readonly _id: string }
 
 export type SessionDocument = MongoDocument<typeof sessions>
@@ -32,7 +31,6 @@ export interface Collections {
   readonly blobs: Collection<MongoDocument<typeof blobs>>
 }
 
-/** The name of a collection. */
 export type Table = Exclude<keyof Collections, 'db'>
 
 /** The key of a record. Workspace ids are made by us and contain no slash. */
@@ -42,7 +40,6 @@ export function keyOf(workspace: string, id: string): string {
 
 type PartPlace = Pick<RowOf<typeof parts.columns>, 'workspace' | 'message' | 'attempt' | 'ordinal'>
 
-/** The key of a part. */
 export function partKey({ workspace, message, attempt, ordinal }: PartPlace): string {
   return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
 }

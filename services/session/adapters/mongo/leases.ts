@@ -26,7 +26,6 @@ const CLAIM = { limitMs: CLAIM_MS, patient: true, first: true } as const
 /** How long a renewal waits for the record, in milliseconds; its caller tries again. */
 const RENEWAL_MS = 2_000
 
-/** A session whose lease is available. */
 type Candidate = Pick<SessionDocument, '_id' | 'workspace' | 'sessionId'>
 const CANDIDATE = { workspace: 1, sessionId: 1 } as const
 

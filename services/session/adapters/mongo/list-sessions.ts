@@ -114,7 +114,6 @@ type FilterName = 'directory' | 'projectId' | 'subpath' | 'parentId'
 const LONG = 1_000
 const NAMES = ['directory', 'projectId', 'subpath', 'parentId'] as const
 
-/** The filters of a query. */
 function namesIn(query: SessionQuery): readonly FilterName[] {
   return NAMES.filter((name) => query[name] !== undefined)
 }

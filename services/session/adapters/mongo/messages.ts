@@ -10,7 +10,6 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** How many messages to measure at first. */
 const FIRST = 8
 
-/** Messages of a workspace with their parts. */
 export async function readStored(
   { parts }: Collections,
   records: readonly MessageRecord[],

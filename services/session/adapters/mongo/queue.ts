@@ -34,7 +34,6 @@ export interface JobLimits {
   readonly first?: boolean
 }
 
-/** A job that waits for its transaction. */
 interface Waiting {
   readonly job: MongoJob<unknown>
   readonly patient: boolean

@@ -21,7 +21,6 @@ const BARE = { metadata: 0, permissions: 0 } as const
 
 type Found = Below<SessionDocument>
 
-/** See SessionRemoval. */
 export class MongoRemoval implements SessionRemoval {
   readonly #parts: StoreParts
 

@@ -25,7 +25,6 @@ import {
 import { MongoReads } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
-/** See SessionLists. */
 export class MongoSessionLists implements SessionLists {
   readonly #parts: StoreParts
 

@@ -22,7 +22,6 @@ import type { StoreParts } from './store-parts.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** See SessionStaging. */
 export class MongoStaging implements SessionStaging {
   readonly #parts: StoreParts
 

@@ -9,7 +9,6 @@ import type { Transaction } from './transaction.ts'
 interface Options {
   readonly session?: ClientSession
   readonly maxTimeMS: number
-  /** Whether the session of a record exists. */
   readonly isOwned: (record: Belonging) => Promise<boolean>
 }
 

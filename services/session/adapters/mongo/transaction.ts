@@ -5,7 +5,6 @@ import type { InboxRecord } from '../tables/inbox.ts'
 /** An inbox item that is added, or the fact that an existing one changes. */
 export type Unwritten = InboxRecord | 'changed'
 
-/** The transaction to read in. */
 export interface Transaction {
   readonly session: ClientSession
   /** What the transaction does to an inbox item and has not written yet. */
@@ -16,7 +15,6 @@ export interface Transaction {
   flush(): Promise<void>
 }
 
-/** The state of a session, and the server's time. */
 export interface ServerState {
   readonly state: SessionState
   /** See SessionDocument. */

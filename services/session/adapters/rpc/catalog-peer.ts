@@ -16,7 +16,6 @@ import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
 
-/** The catalog service, called by RPC. */
 export class RpcCatalogPeer implements Catalog {
   readonly #client: Client<typeof CatalogService>
 

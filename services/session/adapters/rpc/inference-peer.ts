@@ -12,7 +12,6 @@ import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
 
-/** The inference service, called by RPC. */
 export class RpcInferencePeer implements Inference {
   readonly #client: Client<typeof InferenceService>
 

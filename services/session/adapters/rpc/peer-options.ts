@@ -2,7 +2,6 @@ import type { CallOptions } from '@connectrpc/connect'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 
-/** Options of a call to a peer. */
 export function peerOptions(call: PeerCall, timeoutMs?: number): CallOptions {
   const { caller } = call
   return callOptions(call, caller === undefined ? { signal: call.signal, timeoutMs } : { caller, timeoutMs })

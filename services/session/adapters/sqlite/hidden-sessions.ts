@@ -61,7 +61,6 @@ export class HiddenSessions {
     return this.#forgotten
   }
 
-  /** The number of the next session. */
   next(): number {
     this.#last += 1
     return this.#last
@@ -143,7 +142,6 @@ export class HiddenSessions {
     return this.#file.statement(sql).get(workspace, id) !== undefined
   }
 
-  /** Whether there is a removal to take. */
   mayTake(now: number): boolean {
     return this.#file.statement(OLDEST).get(now) !== undefined
   }

@@ -7,14 +7,12 @@ import { type MessageRecord, messages, parts, toStoredMessage } from '../tables/
 
 const OF_MESSAGE = 'FROM parts WHERE workspace = ? AND message = ? AND attempt = ? ORDER BY ordinal'
 
-/** A message with its parts. */
 export function readStored(file: SqliteFile, record: MessageRecord): StoredMessage {
   const { workspace, id, type, attempt } = record
   const own = type === 'assistant' ? selectAll(file, parts.columns, OF_MESSAGE, workspace, id, attempt) : []
   return toStoredMessage(record, own)
 }
 
-/** The record of a message of a session that is there. */
 export function readMessage(
   file: SqliteFile,
   workspace: string,

@@ -48,7 +48,6 @@ export async function* waitingRequests(
   }
 }
 
-/** Approvals saved for a project, as rules. */
 export function savedApprovals(file: SqliteFile, workspace: string, projectId: string): PermissionRule[] {
   const saved = 'FROM approvals WHERE workspace = ? AND projectId = ?'
   return selectAll(file, approvals.columns, saved, workspace, projectId).map(toRule)

@@ -45,13 +45,11 @@ export function readSession(file: SqliteFile, workspace: string, sessionId: stri
   return record && toSession(record)
 }
 
-/** A session that was found. */
 interface FoundSession {
   readonly number: number
   readonly state: SessionState
 }
 
-/** What is read of one session. */
 export class SqliteReads implements SessionReads {
   readonly #file: SqliteFile
   readonly #workspace: string

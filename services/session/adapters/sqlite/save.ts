@@ -106,7 +106,6 @@ function save(file: SqliteFile, session: NumberedKey, write: Exclude<Write, { ty
   }
 }
 
-/** The records of a new message. */
 export interface MessageRecords {
   readonly message: MessageRecord
   readonly parts: readonly PartRecord[]

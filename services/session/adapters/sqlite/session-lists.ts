@@ -23,7 +23,6 @@ import {
 import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
-/** See SessionLists. */
 export class SqliteSessionLists implements SessionLists {
   readonly #parts: StoreParts
 

@@ -2,7 +2,6 @@ import type { SQLInputValue } from 'node:sqlite'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Place, SessionQuery } from '#services/session/ports/session-lists.ts'
 
-/** A condition of SQL and its values. */
 export interface Condition {
   readonly sql: string
   readonly values: readonly SQLInputValue[]
@@ -62,7 +61,6 @@ function wayOf(query: SessionQuery): {
   return parentId === null ? { names: [roots], covered: ['parentId'] } : { names: [roots, children], covered: [] }
 }
 
-/** The filters of a query. */
 export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[] {
   const { parentId, directory, projectId, subpath, search } = query
   const filters: (readonly [Filter, Condition])[] = []
@@ -94,7 +92,6 @@ export function between(
   return conditions.length === 0 ? undefined : all(conditions)
 }
 
-/** All of some conditions. */
 export function all(conditions: readonly (Condition | undefined)[]): Condition {
   const given = conditions.filter((condition) => condition !== undefined)
   return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.flatMap(({ values }) => values) }

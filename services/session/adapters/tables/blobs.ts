@@ -34,7 +34,6 @@ export const blobs = defineTable({
   mongo: { indexes: [{ name: 'blobsToCheck', key: { checkAt: 1 }, sparse: true }] },
 })
 
-/** A blob of a workspace. */
 export interface BlobKey {
   readonly workspace: string
   readonly hash: string

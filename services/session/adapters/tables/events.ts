@@ -40,7 +40,6 @@ export const events = defineTable({
   },
 })
 
-/** The id of a file's log. */
 export const log = defineTable({ name: 'log', columns: { id: text() }, sqlite: {} })
 
 /** The numbers by which events name workspaces in SQLite. */
@@ -64,7 +63,6 @@ export type EventSource =
   | ({ readonly type: 'part'; readonly message: string } & PartPlace)
   | { readonly type: 'item'; readonly id: string }
 
-/** An event as it is stored, and where the rest of it is. */
 export interface StoredEvent {
   readonly event: SessionEvent['event']
   readonly source: EventSource | undefined

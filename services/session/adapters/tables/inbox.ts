@@ -98,7 +98,6 @@ export function toEntry(record: InboxRecord): InboxEntry {
   return { seq, item: { ...data, messageId: id, sessionId, delivery, createTime }, state, digest, admitter }
 }
 
-/** The use of the record's id. */
 export function toTakenId(record: InboxRecord): TakenId {
   return { sessionId: record.sessionId, input: toEntry(record) }
 }
@@ -111,7 +110,6 @@ const MOST_CHARACTERS = 1_048_576
 
 /** The steers that enter together: the oldest ones. The very first one enters however long it is. */
 export class FirstSteers {
-  /** How many to read. */
   static readonly read = MOST_STEERS + 1
   readonly steers: InboxEntry[] = []
   more = false

@@ -89,7 +89,6 @@ export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'u
   }
 }
 
-/** The records of the parts that a write changes. */
 export function partRecords(workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): PartRecord[] {
   const { messageId, kind } = write.message
   if (kind.case !== 'assistant') return []
@@ -101,7 +100,6 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
   })
 }
 
-/** The part in a record. */
 export function parsePart(data: string): AssistantPart {
   return parts.columns.data.decode(data)
 }

@@ -101,7 +101,6 @@ export function toApproval({ id: approvalId, projectId, action, pattern }: Appro
   return create(SavedApprovalSchema, { approvalId, projectId, action, pattern })
 }
 
-/** An approval as a rule. */
 export function toRule({ action, pattern }: Pick<ApprovalRecord, 'action' | 'pattern'>): PermissionRule {
   return create(PermissionRuleSchema, { action, resource: pattern, effect: PermissionRule_Effect.ALLOW })
 }

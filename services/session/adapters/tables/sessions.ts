@@ -46,7 +46,6 @@ const shared = {
   viewTime: optional(integer()),
 }
 
-/** The columns of a `SessionState`. */
 export const stateColumns = {
   ...shared,
   titling: optional(text()),
@@ -130,7 +129,6 @@ export const sessions = defineTable({
 
 export type SessionRecord = RowOf<typeof sessions.columns>
 export type StateRecord = RowOf<typeof stateColumns>
-/** What a session is made of. */
 export type PublicRecord = RowOf<typeof sessionColumns>
 
 /**
@@ -194,7 +192,6 @@ export function toSession(record: PublicRecord): Session {
   return create(SessionSchema, fromRow(sessionColumns, record))
 }
 
-/** A session of a list. */
 export function toListed(record: PublicRecord): Session | UnreadableSession {
   try {
     return toSession(record)

@@ -15,7 +15,6 @@ import { type Covered, coveredBy, openInput } from './coverage.ts'
 import { newestHalf, type Room, recentOf } from './recent.ts'
 import { hasGoneOn, wasTooLong } from './request-size.ts'
 
-/** A compaction that is about to begin. */
 export interface CompactionStart {
   /** Id of the inbox item that requested it; undefined: none did. */
   readonly id: string | undefined
@@ -29,7 +28,6 @@ interface StoredCompaction {
   readonly message: MessageOf<'compaction'>
 }
 
-/** The error type of a failed compaction. */
 export const COMPACTION_FAILED = 'compaction.failed'
 /** The error type of one that was requested where there is nothing to summarize: it does no harm. */
 export const COMPACTION_EMPTY = 'compaction.empty'
@@ -38,7 +36,6 @@ export const COMPACTION_INTERRUPTED = structuredError('compaction.interrupted', 
 /** The error of a compaction whose owner is gone. */
 const COMPACTION_ABORTED = structuredError('aborted', 'The compaction was cut off')
 
-/** Why nothing was summarized. */
 const NOTHING = 'There is nothing to summarize'
 const INPUT_TOO_LONG =
   'The last input is too long for the model: send a shorter one, or use a model with a longer context'

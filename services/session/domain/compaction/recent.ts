@@ -8,7 +8,6 @@ const MOST_RECENT = 24_000
 /** And at most this share of a conversation and of the model's context. */
 const SHARE = 1 / 4
 
-/** The available room. */
 export interface Room {
   /** Of the conversation. */
   readonly bytes: number
@@ -42,7 +41,6 @@ export function recentOf(turns: readonly Message[], { bytes, contextLength = Inf
   return kept.reverse().join(BETWEEN)
 }
 
-/** Between two turns. */
 const BETWEEN = '\n\n'
 /** The beginning of a turn other than the first. */
 const NEXT_TURN = /\n\n(?=(?:user|assistant|instructions|skill): )/g

@@ -12,7 +12,6 @@ export interface CallOutcome {
   readonly metadata: JsonObject | undefined
 }
 
-/** A text that a tool returns. */
 export function textResult(value: string): ToolContent {
   return create(ToolContentSchema, { content: { case: 'text', value } })
 }

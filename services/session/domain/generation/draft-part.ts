@@ -9,7 +9,6 @@ import {
 } from '#gen/portico/session/v1/message_pb.js'
 import { callsOf, type MessageOf, messageOf, withContent } from '../message.ts'
 
-/** A step as it begins. */
 export function newStep(messageId: string, agent: string, model: ModelRef, now: number): MessageOf<'assistant'> {
   return messageOf({ messageId, createTime: now }, 'assistant', { agent, model, attempt: 1 })
 }

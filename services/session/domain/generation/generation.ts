@@ -47,7 +47,6 @@ function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): 
   return { totalMs: limit(timeout), headersMs: limit(headerTimeout), chunkMs: limit(chunkTimeout) }
 }
 
-/** How the inference service names a model. */
 export function modelName({ providerId, modelId }: ModelRef): string {
   return `${providerId}/${modelId}`
 }

@@ -8,7 +8,6 @@ const AWAY_FIRST_MS = 500
 const AWAY_LONGEST_MS = 5_000
 const AWAY_RETRIES = 16
 
-/** A provider call that failed. */
 export interface FailedCall {
   /** Undefined: the failure names none. */
   readonly reason: string | undefined

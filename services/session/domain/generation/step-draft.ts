@@ -47,7 +47,6 @@ export class StepDraft {
     this.#room = new StepRoom(mostParts, this.#parts)
   }
 
-  /** The step as it is now. */
   get message(): MessageOf<'assistant'> {
     return withChanges(this.#begun, { ...this.#step, parts: [...this.#parts] })
   }
@@ -58,7 +57,6 @@ export class StepDraft {
     return costNanos === undefined || tokens === undefined ? undefined : { costNanos, tokens }
   }
 
-  /** Whether the generation has ended. */
   get finished(): boolean {
     return this.#step.finish !== undefined
   }
@@ -68,7 +66,6 @@ export class StepDraft {
     return this.#room.problem
   }
 
-  /** Tool calls that have to be run. */
   get runningCalls(): readonly AssistantTool[] {
     return callsOf(this.#parts).filter(({ state }) => state === State.RUNNING)
   }
@@ -121,7 +118,6 @@ export class StepDraft {
     return events
   }
 
-  /** A call begins to run. */
   ran(callId: string, now: number): void {
     this.#replace(callId, { runTime: now })
   }
@@ -132,7 +128,6 @@ export class StepDraft {
     return { case: 'toolProgressed', value: { messageId: this.#begun.messageId, callId, metadata } }
   }
 
-  /** A call has ended. */
   settle(callId: string, outcome: CallOutcome, now: number): DurableInit {
     const { error, content, metadata } = this.#room.takeResult(outcome)
     const state = error === undefined ? State.COMPLETED : State.ERROR
@@ -143,7 +138,6 @@ export class StepDraft {
       : { case: 'toolFailed', value: { ...result, error } }
   }
 
-  /** The step is over. */
   complete(now: number): DurableInit {
     this.#step = { ...this.#step, completeTime: now }
     const { finish = 'unknown', rawFinish, costNanos = 0n, tokens = NO_TOKENS } = this.#step

@@ -1,6 +1,5 @@
 import { structuredError } from '../structured-error.ts'
 
-/** The error of a step that was cut off. */
 export const STEP_ABORTED = structuredError('aborted', 'The step was cut off')
 /** The error of a tool call that was cut off, and is known not to have begun. */
 export const TOOL_NOT_BEGUN = structuredError(

@@ -32,7 +32,6 @@ export class StepRoom {
     return this.#problem
   }
 
-  /** Whether another part has room. */
   takePart(): boolean {
     if (this.#parts === this.#mostParts) return this.#refuse(`more than ${this.#mostParts} parts`)
     this.#parts++

@@ -22,7 +22,6 @@ export function thoughtState(thought: Thought): JsonObject | undefined {
   return Object.keys(state).length === 0 ? undefined : state
 }
 
-/** The thought that a part was made of. */
 export function thoughtOf({ text, state }: AssistantReasoning): Thought {
   const onlySummary = state?.summary === true
   return create(ReasoningPartSchema, {

@@ -10,7 +10,6 @@ import { wake } from './wake.ts'
 
 /** What a move depends on, besides the state of the session. */
 export interface MoveReads extends AdmissionReads {
-  /** Moves that wait. */
   readonly moves: readonly InboxEntry[]
 }
 

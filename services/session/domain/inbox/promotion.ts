@@ -5,7 +5,6 @@ import { messageOf, type StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
 
-/** What was promoted at a boundary. */
 export interface Promotion {
   readonly messages: readonly StoredMessage[]
   /** A control item was promoted alone; the boundary remains. */

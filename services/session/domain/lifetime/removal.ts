@@ -15,7 +15,6 @@ export interface LeftTools {
   readonly admitter: Admitter
 }
 
-/** What the removal of a session depends on. */
 export type RemovedState = Pick<
   SessionState,
   'sessionId' | 'directory' | 'running' | 'leaseUntil' | 'fence' | 'seq' | 'lastAdmitter'

@@ -123,7 +123,6 @@ export class Stats {
     })
   }
 
-  /** Days with a step, in order. */
   get days(): DayStats[] {
     const all = [...this.#days].map(([date, stepCount]) => create(DayStatsSchema, { date, stepCount }))
     return all.sort((a, b) => (a.date < b.date ? -1 : 1))

@@ -1,6 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
 
-/** The input of a call of `task`. */
 export interface TaskInput {
   /** Id of the agent. */
   readonly agent: string

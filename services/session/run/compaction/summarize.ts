@@ -18,7 +18,6 @@ import { Rejection } from '#shared/rejection.ts'
 import { CUT, type Failure, toFailure } from '../failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
-/** The agent that summarizes. */
 const AGENT = 'compaction'
 /**
  * How many bytes a model is shown at first for each token of its context. With plain text this leaves room for the
@@ -37,7 +36,6 @@ const SHRUNK = 2 / 3
 const MOST_WORDS = 1_000
 const MOST_BYTES = 32_000
 
-/** The summary failed. */
 export class CompactionFailure extends Error {
   override readonly name = 'CompactionFailure'
   readonly error: StructuredError

@@ -20,7 +20,6 @@ export class EventMerge {
   /** Session → number of the last durable event of a step that came; sessions in which nothing runs are forgotten. */
   readonly #seen = new Map<string, number>()
 
-  /** Events that wait. */
   get size(): number {
     return this.#waiting.length
   }

@@ -9,7 +9,6 @@ import { PendingEvents } from './event-merge.ts'
 /** The overhead of an event, in characters. */
 const BASE = 300
 
-/** An event with the ids of the ancestors of its session. */
 export type FeedEvent =
   | { readonly type: 'event'; readonly event: DurableEvent; readonly ancestors: readonly string[] }
   | { readonly type: 'volatile'; readonly event: VolatileEvent; readonly ancestors: readonly string[] }
@@ -17,7 +16,6 @@ export type FeedEvent =
 /** What a feed consists of: `ready` first, `missed` where events are lost. */
 export type FeedItem = FeedEvent | Exclude<TailItem, { readonly type: 'event' | 'caught-up' }>
 
-/** What feeds need of the store. */
 export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
 
 /**

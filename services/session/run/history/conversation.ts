@@ -27,7 +27,6 @@ export interface Conversation {
  */
 export const MOST_BYTES = 20 * 1_048_576
 
-/** A conversation with these messages appended. */
 export function extended({ messages, lastSeq, bytes }: Conversation, more: readonly StoredMessage[]): Conversation {
   return {
     messages: [...messages, ...more.map(({ message }) => message)],
@@ -51,7 +50,6 @@ export function isTurn(message: Message): boolean {
   return isInput(message) || (message.kind.case === 'assistant' && !cameToNothing(message.kind.value))
 }
 
-/** The size of a message. */
 export function sizeOf(message: Message): number {
   const { kind } = message
   return bytesOf(message) + RECORD_BYTES * (1 + (kind.case === 'assistant' ? kind.value.parts.length : 0))

@@ -33,7 +33,6 @@ export interface ForkDependencies {
 
 interface Fork {
   readonly workspace: string
-  /** What is forked. */
   readonly sessionId: string
   /** Of the new session. */
   readonly id: string

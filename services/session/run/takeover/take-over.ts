@@ -53,7 +53,6 @@ export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly Me
   return kept
 }
 
-/** A run in the middle of a step. */
 export async function atStep(run: Drain): Promise<RunContext> {
   const { workspace, sessionId } = run.tenure.lease
   const session = await run.store.getSession(workspace, sessionId)

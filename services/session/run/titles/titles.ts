@@ -18,13 +18,11 @@ import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { FairTurns } from './fair-turns.ts'
 
-/** The agent that finds titles. */
 const AGENT = 'title'
 const TURNS = { atOnce: 16, ofOne: 4, waiting: 100 }
 /** Milliseconds. */
 const LONGEST = 20_000
 
-/** A request for a title. */
 export interface TitleRequest {
   /** Identifies the request in the ledger and in the session, which only accepts the title of this request. */
   readonly id: string
@@ -62,7 +60,6 @@ export class Titles implements AsyncDisposable {
     return this.#underWay
   }
 
-  /** Begins to find one. */
   find({ prompt, ...request }: TitleRequest): void {
     const input = titleInput(prompt)
     if (input === '' || this.#closing.signal.aborted) return

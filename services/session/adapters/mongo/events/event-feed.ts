@@ -10,7 +10,6 @@ const RETRY_MS = 1_000
 /** How much is kept for readers; those that are further behind read from the server. */
 const KEPT = { items: 1_000, size: 8 * 1024 * 1024 }
 
-/** An event, and its place in the server's log. */
 export interface PlacedEvent {
   readonly place: LogPlace
   readonly record: EventRecord

@@ -11,7 +11,6 @@ const AWAIT_MS = 50
 const BATCH = 100
 const BATCH_CHARACTERS = 1_000_000
 
-/** Which events to read, and from where. */
 interface Asked {
   readonly collections: Collections
   readonly texts: EventTexts

@@ -8,7 +8,6 @@ import type { EventTexts } from './event-texts.ts'
 /** How many events to complete at once. */
 const AT_ONCE = 8
 
-/** Which events of a session. */
 export interface EventQuery {
   readonly afterSeq: number
   readonly limit: number

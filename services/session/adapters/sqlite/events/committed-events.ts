@@ -20,7 +20,6 @@ export class CommittedEvents {
     this.#last = last
   }
 
-  /** Events of a workspace were committed. */
   wrote(workspace: string): void {
     this.#written.add(workspace)
   }

@@ -28,7 +28,6 @@ export class ExpiredEvents {
     return (row?.last as number | null) ?? 0
   }
 
-  /** The same, in one workspace. */
   in(workspace: string): number {
     const number = this.#workspaces.find(workspace)
     if (number === undefined) return 0
