@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { AgentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Clock, systemClock } from '#shared/clock.ts'
@@ -82,7 +84,7 @@ async function open(clock: Clock = systemClock) {
     catalog: {
       endTools: async () => {},
       getAgent: async (call: { readonly signal: AbortSignal }) => {
-        if (state.answers) return { agent: { id: 'build', instructions: [], permissions: [] }, location: {} }
+        if (state.answers) return { agent: create(AgentSchema, { agentId: 'build' }), instructions: [], generation: '' }
         begun.push('step')
         return waits(undefined, call.signal)
       },
