@@ -1,5 +1,6 @@
 import type { DescField } from '@bufbuild/protobuf'
 import { z } from 'zod'
+import type { JsonValue } from '#shared/json.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { MISSING, oneOf } from '#shared/schema-problem.ts'
 
@@ -7,6 +8,9 @@ import { MISSING, oneOf } from '#shared/schema-problem.ts'
 const MEMBERS = 50_000
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30
+
+/** Any value: what was parsed is JSON. */
+const anyJson = z.unknown() as z.ZodType<JsonValue>
 
 /** For a schema with its own problem text: what the value must be. */
 export function mustBe(what: string): { error: (issue: z.core.$ZodRawIssue) => string } {
@@ -136,8 +140,13 @@ export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undef
  * the contract names no members.
  */
 export function freeObject(why: string, depth = MAX_DEPTH) {
-  const object = z.record(z.string(), z.unknown(), mustBe('an object'))
+  const object = z.record(z.string(), anyJson, mustBe('an object'))
   return guarded(object, (value) => objectProblem(value, depth)).meta({ description: why })
+}
+
+/** An object that may have any other members, which are passed on untouched. */
+export function openObject<S extends z.core.$ZodLooseShape>(members: S) {
+  return z.object(members).catchall(anyJson)
 }
 
 /** A member that may be present but must have no effect: null, false, and empty lists and objects pass. */

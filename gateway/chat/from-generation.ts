@@ -26,10 +26,8 @@ export interface ChatSeed {
   readonly describe: ((served: Served) => RouterMetadata) | undefined
 }
 
-/** Who served a request, and how. */
 export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset' | 'endpointCount'>
 
-/** A whole generation as a chat completion. */
 export function fromGeneration(seed: ChatSeed, generation: Generation): ChatCompletion {
   const { model, providerId, serviceTier, reason, rawReason } = generation
   const usage = fromUsage(generation)

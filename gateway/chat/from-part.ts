@@ -53,7 +53,6 @@ export function fromCallProof({ callId, signature, format }: PartOf<'toolCall'>,
     : []
 }
 
-/** A call of a tool. */
 export function fromCall(call: PartOf<'toolCall'>): NonNullable<ChatMessage['tool_calls']>[number] {
   const { callId: id, name, custom } = call
   if (custom) return { id, type: 'custom', custom: { name, input: call.arguments } }
@@ -95,11 +94,10 @@ export function fromSources(
 
 /** Log probabilities of tokens that were streamed. */
 export function fromTokens(refusal: boolean, tokens: readonly LogProbability[]): ChatLogprobs {
-  const said = fromLogProbabilities(tokens)
-  return refusal ? { content: null, refusal: said } : { content: said, refusal: null }
+  const logprobs = fromLogProbabilities(tokens)
+  return refusal ? { content: null, refusal: logprobs } : { content: logprobs, refusal: null }
 }
 
-/** Log probabilities of tokens. */
 export function fromLogProbabilities(tokens: readonly LogProbability[]): NonNullable<ChatLogprobs['content']> {
   return tokens.map((token) => ({ ...fromToken(token), top_logprobs: token.alternatives.map(fromToken) }))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitArguments, partsProblem } from '../generation/conversation-limits.ts'
+import { limitArguments, partsProblem } from '../generation/content.ts'
 import { citationInput } from '../generation/sources.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { anyContent, assistantContent, file, systemContent } from './parts.ts'
@@ -72,7 +72,6 @@ const message = z.discriminatedUnion(
   mustBe('"user", "assistant", "tool", "system" or "developer"'),
 )
 
-/** One message of a conversation. */
 export type ChatInputMessage = z.output<typeof message>
 export type AssistantMessage = z.output<typeof assistantMessage>
 export type InputDetail = z.output<typeof reasoningDetail>
@@ -94,7 +93,6 @@ const all = z
 
 const LISTS = ['content', 'reasoning_details', 'tool_calls', 'images', 'files', 'annotations']
 
-/** The whole conversation. */
 export const messages = guarded(limitedBy(GenerationRequestSchema.field.messages, all), (conversation) =>
   partsProblem(conversation, LISTS),
 )

@@ -48,12 +48,10 @@ const textPart = z.discriminatedUnion('type', [text], errors)
 const anyPart = z.discriminatedUnion('type', [text, image, audio, video, olderVideo, file], errors)
 const assistantPart = z.discriminatedUnion('type', [text, refusal, image, audio, video, olderVideo, file], errors)
 
-/** One part of the content of a message. */
 export type ContentPart = z.output<typeof assistantPart>
 
 /** Content of a system or developer message. */
 export const systemContent = textOr(textPart, 'parts')
 /** Content of a user message, and of what a tool returned. */
 export const anyContent = textOr(anyPart, 'parts')
-/** Content of an assistant message. */
 export const assistantContent = textOr(assistantPart, 'parts')

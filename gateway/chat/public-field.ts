@@ -1,8 +1,8 @@
 import { memberOf, placeInMessages, placeInResult, placeInTools } from '../generation/public-field.ts'
 import type { GenerationHeaders, Sender } from '../generation/request.ts'
 import type { ChatSettings } from './body.ts'
-import { type ChatOffer, offerOf } from './offer.ts'
 import type { Turn } from './to-messages.ts'
+import { type ChatOffer, offerOf } from './to-settings.ts'
 
 /** What fields of a generation were made from; without turns it has no conversation. */
 interface Origin {
@@ -22,7 +22,7 @@ export function fieldNames({
   return (field) => {
     const place = placeInMessages(field)
     if (place !== undefined) {
-      const paths = turns[place.message]?.made.map(({ path }) => path) ?? []
+      const paths = turns[place.message]?.pieces.map(({ path }) => path) ?? []
       return fieldOfMessage(paths, place.part, place.rest) ?? (body.messages == null ? 'prompt' : 'messages')
     }
     const inTools = placeInTools(field, offer)

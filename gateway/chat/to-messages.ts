@@ -3,7 +3,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { toSource } from '../generation/sources.ts'
 import type { CreateChatBody } from './body.ts'
 import type { AssistantMessage, ChatInputMessage } from './messages.ts'
-import { type Made, textPart, toParts, urlPart } from './to-parts.ts'
+import { type PlacedPart, textPart, toParts, urlPart } from './to-parts.ts'
 import { toThoughts } from './to-thoughts.ts'
 
 type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_options'>
@@ -11,7 +11,7 @@ type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_o
 /** A message of the generation. */
 export interface Turn {
   readonly role: Message_Role
-  readonly made: Made[]
+  readonly pieces: PlacedPart[]
 }
 
 /**
@@ -20,19 +20,19 @@ export interface Turn {
  */
 export function toTurns({ messages, prompt, prompt_cache_options: cache }: Conversation): Turn[] {
   if (messages == null) {
-    return [{ role: Message_Role.USER, made: [{ part: textPart(prompt ?? ''), path: 'prompt' }] }]
+    return [{ role: Message_Role.USER, pieces: [{ part: textPart(prompt ?? ''), path: 'prompt' }] }]
   }
   const ttl = cache?.ttl ?? undefined
   const turns: Turn[] = []
   const customCalls = new Set<string>()
   for (const [i, message] of messages.entries()) {
-    const made = partsOf(message, `messages.${i}`, ttl, customCalls)
+    const pieces = partsOf(message, `messages.${i}`, ttl, customCalls)
     // A message without parts is left out.
-    if (made.length === 0) continue
+    if (pieces.length === 0) continue
     const last = turns.at(-1)
     const role = ROLES[message.role]
-    if (role === Message_Role.TOOL && last?.role === role) last.made.push(...made)
-    else turns.push({ role, made })
+    if (role === Message_Role.TOOL && last?.role === role) last.pieces.push(...pieces)
+    else turns.push({ role, pieces })
   }
   if (turns.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
   return turns
@@ -46,7 +46,12 @@ const ROLES = {
   tool: Message_Role.TOOL,
 } as const
 
-function partsOf(message: ChatInputMessage, at: string, ttl: string | undefined, customCalls: Set<string>): Made[] {
+function partsOf(
+  message: ChatInputMessage,
+  at: string,
+  ttl: string | undefined,
+  customCalls: Set<string>,
+): PlacedPart[] {
   switch (message.role) {
     case 'assistant':
       return fromAssistant(message, at, ttl, customCalls)
@@ -66,37 +71,39 @@ function fromAssistant(
   at: string,
   ttl: string | undefined,
   customCalls: Set<string>,
-): Made[] {
+): PlacedPart[] {
   const { content, refusal, images, files, tool_calls: calls } = message
   const { thoughts, proofs } = toThoughts(message, at)
-  const made: Made[] = thoughts
+  const pieces: PlacedPart[] = thoughts
   if (content != null) {
     const sources = sourcesOf(message)
     for (const { part, path } of toParts(content, `${at}.content`, ttl)) {
       // What was said beside calls may be nothing.
       if (part.part?.case === 'text' && part.part.value.text === '') continue
       const cites = sources.length > 0 && typeof content === 'string'
-      made.push({ part: cites ? { part: { case: 'text', value: { text: content, sources } } } : part, path })
+      pieces.push({ part: cites ? { part: { case: 'text', value: { text: content, sources } } } : part, path })
     }
   }
-  if (refusal) made.push({ part: { part: { case: 'refusal', value: { text: refusal } } }, path: `${at}.refusal` })
+  if (refusal) pieces.push({ part: { part: { case: 'refusal', value: { text: refusal } } }, path: `${at}.refusal` })
   for (const [i, image] of (images ?? []).entries()) {
-    made.push(urlPart('image', image.image_url.url, `${at}.images.${i}.image_url.url`))
+    pieces.push(urlPart('image', image.image_url.url, `${at}.images.${i}.image_url.url`))
   }
   for (const [i, { file }] of (files ?? []).entries()) {
-    made.push(urlPart('file', file.file_data, `${at}.files.${i}.file.file_data`, { name: file.filename || undefined }))
+    pieces.push(
+      urlPart('file', file.file_data, `${at}.files.${i}.file.file_data`, { name: file.filename || undefined }),
+    )
   }
   for (const [i, call] of (calls ?? []).entries()) {
     const { id: callId } = call
     if (call.type === 'custom') customCalls.add(callId)
-    const called =
+    const tool =
       call.type === 'custom'
         ? { name: call.custom.name, arguments: call.custom.input, custom: true }
         : { name: call.function.name, arguments: call.function.arguments }
-    const value = { callId, ...called, ...proofs.get(callId) }
-    made.push({ part: { part: { case: 'toolCall', value } }, path: `${at}.tool_calls.${i}` })
+    const value = { callId, ...tool, ...proofs.get(callId) }
+    pieces.push({ part: { part: { case: 'toolCall', value } }, path: `${at}.tool_calls.${i}` })
   }
-  return made
+  return pieces
 }
 
 function sourcesOf({ annotations }: AssistantMessage) {

@@ -7,7 +7,7 @@ type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 type Media = MessageInitShape<typeof MediaPartSchema>
 
 /** A part, and the member of the body that it was made of. */
-export interface Made {
+export interface PlacedPart {
   readonly part: Part
   readonly path: string
 }
@@ -16,14 +16,14 @@ export interface Made {
  * The parts of a content; `ttl` is that of breakpoints that name none. Rejects with BODY_INVALID where a picture, file
  * or sound cannot be read.
  */
-export function toParts(content: string | readonly ContentPart[], at: string, ttl: string | undefined): Made[] {
+export function toParts(content: string | readonly ContentPart[], at: string, ttl: string | undefined): PlacedPart[] {
   if (typeof content === 'string') return [{ part: textPart(content), path: at }]
-  return content.map((given, i) => {
-    const made = toPart(given, `${at}.${i}`)
-    const cache = 'cache_control' in given ? given.cache_control : undefined
-    const marked = cache != null || ('prompt_cache_breakpoint' in given && given.prompt_cache_breakpoint != null)
-    if (!marked) return made
-    return { ...made, part: { ...made.part, cacheControl: { ttl: cache?.ttl ?? ttl } } }
+  return content.map((item, i) => {
+    const piece = toPart(item, `${at}.${i}`)
+    const cache = 'cache_control' in item ? item.cache_control : undefined
+    const hasMark = cache != null || ('prompt_cache_breakpoint' in item && item.prompt_cache_breakpoint != null)
+    if (!hasMark) return piece
+    return { ...piece, part: { ...piece.part, cacheControl: { ttl: cache?.ttl ?? ttl } } }
   })
 }
 
@@ -32,11 +32,11 @@ export function textPart(text: string): Part {
 }
 
 /** A picture, file or video that is named by an address or lies in a data: URL. */
-export function urlPart(kind: 'image' | 'file' | 'video', url: string, path: string, more: Media = {}): Made {
+export function urlPart(kind: 'image' | 'file' | 'video', url: string, path: string, more: Media = {}): PlacedPart {
   return { part: { part: { case: kind, value: { ...mediaFromUrl(url, path), ...more } } }, path }
 }
 
-function toPart(part: ContentPart, at: string): Made {
+function toPart(part: ContentPart, at: string): PlacedPart {
   switch (part.type) {
     case 'text':
       return { part: textPart(part.text), path: at }

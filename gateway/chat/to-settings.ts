@@ -1,5 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { itemsOf, membersOf } from '#shared/json.ts'
+import type { Offer } from '../generation/public-field.ts'
 import type { GenerationInit } from '../generation/request.ts'
 import {
   cleared,
@@ -12,10 +14,7 @@ import {
   toReasoning,
   toSharedSettings,
 } from '../generation/to-shared.ts'
-import { type ChatSettings, wantedBy } from './body.ts'
-import { type CallableTool, type ChatOffer, offerOf } from './offer.ts'
-
-type Struct = NonNullable<GenerationInit['providerBody']>
+import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 /** The format of tools that a provider runs for a chat. */
 const OPENAI = 'openai-responses-v1'
@@ -36,7 +35,7 @@ export function toSettings(body: ChatSettings, offer: ChatOffer = offerOf(body))
     providerBody: picturesBody(body),
     toolChoice: toChoice(body),
     tools: offer.tools.map(({ tool }) => toTool(tool)),
-    hostedTools: offer.hosted.map(({ tool }) => ({ format: OPENAI, definition: tool as Struct })),
+    hostedTools: offer.hosted.map(({ tool }) => ({ format: OPENAI, definition: tool })),
     sampling: toSampling(body),
     notApplied: [
       ...notApplied,
@@ -48,16 +47,15 @@ export function toSettings(body: ChatSettings, offer: ChatOffer = offerOf(body))
 
 /** The system text of a conversation, read from whatever was sent as one. */
 export function toSystem({ messages }: Pick<ChatSettings, 'messages'>): string {
-  if (!Array.isArray(messages)) return ''
-  return (messages as unknown[]).flatMap(systemText).join('\n\n')
+  return itemsOf(messages).flatMap(systemText).join('\n\n')
 }
 
 function systemText(message: unknown): string[] {
-  const { role, content } = (message ?? {}) as { readonly role?: unknown; readonly content?: unknown }
+  const { role, content } = membersOf(message)
   if (role !== 'system' && role !== 'developer') return []
-  const parts: unknown[] = Array.isArray(content) ? content : [{ text: content }]
+  const parts = Array.isArray(content) ? itemsOf(content) : [{ text: content }]
   return parts.flatMap((part) => {
-    const { text } = (part ?? {}) as { readonly text?: unknown }
+    const { text } = membersOf(part)
     return typeof text === 'string' && text !== '' ? [text] : []
   })
 }
@@ -92,7 +90,7 @@ function toTool(tool: CallableTool): MessageInitShape<typeof ToolSchema> {
     return {
       name,
       description: description || undefined,
-      parameters: (parameters ?? undefined) as Struct | undefined,
+      parameters: parameters ?? undefined,
       strict: strict ?? undefined,
       cacheControl: toCacheControl(tool.cache_control),
     }
@@ -133,4 +131,24 @@ function toPrediction(prediction: ChatSettings['prediction']): string | undefine
   if (prediction == null) return undefined
   const { content } = prediction
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
+}
+
+type Tool = NonNullable<ChatSettings['tools']>[number]
+/** A tool of the caller itself. */
+export type CallableTool = Extract<Tool, { type: 'function' | 'custom' }>
+/** What a body offers. */
+export type ChatOffer = Offer<CallableTool, Exclude<Tool, CallableTool>>
+
+/** The tools of a body, as far as its choice allows them. */
+export function offerOf({ tools, tool_choice: choice }: ChatSettings): ChatOffer {
+  const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? new Set(wantedBy(choice)) : undefined
+  const own: ChatOffer['tools'][number][] = []
+  const hosted: ChatOffer['hosted'][number][] = []
+  for (const [i, tool] of (tools ?? []).entries()) {
+    if (allowed?.has(nameOf(tool)) === false) continue
+    const path = `tools.${i}`
+    if (tool.type === 'function' || tool.type === 'custom') own.push({ tool, path })
+    else hosted.push({ tool, path })
+  }
+  return { tools: own, hosted }
 }

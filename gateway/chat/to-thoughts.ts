@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ReasoningPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { openItem } from '../generation/sealed-item.ts'
 import type { AssistantMessage, InputDetail } from './messages.ts'
-import type { Made } from './to-parts.ts'
+import type { PlacedPart } from './to-parts.ts'
 
 type Detail = Exclude<InputDetail, { type: 'reasoning.server_tool_call' }>
 type Thought = {
@@ -19,9 +19,12 @@ interface Proof {
  * What an assistant message says that the model thought: its details, which may be the pieces of a stream, put together
  * again; without any of a thought its words. `proofs`: those of its tool calls, by the id of the call.
  */
-export function toThoughts(message: AssistantMessage, at: string): { thoughts: Made[]; proofs: Map<string, Proof> } {
+export function toThoughts(
+  message: AssistantMessage,
+  at: string,
+): { thoughts: PlacedPart[]; proofs: Map<string, Proof> } {
   const { reasoning, reasoning_content: content, reasoning_details: details, tool_calls: calls } = message
-  const thoughts: Made[] = []
+  const thoughts: PlacedPart[] = []
   const proofs = new Map<string, Proof>()
   const callIds = new Set(calls?.map(({ id }) => id))
   let open: { readonly index: number | undefined; readonly thought: Thought } | undefined

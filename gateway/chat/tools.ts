@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitOf } from '#shared/rpc/field-limits.ts'
+import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { cacheControl } from '../generation/settings.ts'
-import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
-import { countMembers, freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
+import { formatName, grammar, jsonSchema, listProblem, MAX_CHECKED, toolProblem } from '../generation/tools.ts'
+import { countMembers, guarded, limitedBy, mustBe, objectProblem, openObject, refinedBy, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 const errors = typeErrors(toolProblem)
@@ -13,7 +12,7 @@ const functionTool = z.object({
   function: z.object({
     name,
     description: z.string().nullish(),
-    parameters: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
+    parameters: jsonSchema.nullish(),
     strict: z.boolean().nullish(),
   }),
   cache_control: cacheControl.nullish(),
@@ -27,16 +26,7 @@ const customTool = z.object({
     format: z
       .discriminatedUnion(
         'type',
-        [
-          z.object({ type: z.literal('text') }),
-          z.object({
-            type: z.literal('grammar'),
-            grammar: z.object({
-              syntax: z.enum(['lark', 'regex']),
-              definition: z.string(),
-            }),
-          }),
-        ],
+        [z.object({ type: z.literal('text') }), z.object({ type: z.literal('grammar'), grammar })],
         typeErrors(),
       )
       .nullish(),
@@ -46,9 +36,9 @@ const customTool = z.object({
 
 /** Tools that OpenAI runs; other providers do not get them. */
 const HOSTED = ['web_search', 'web_search_preview', 'web_search_preview_2025_03_11', 'web_search_2025_08_26'] as const
-const hostedTool = z
-  .looseObject({ type: z.enum(HOSTED) })
-  .meta({ description: 'A tool that the provider runs, passed on unchanged.' })
+const hostedTool = openObject({ type: z.enum(HOSTED) }).meta({
+  description: 'A tool that the provider runs, passed on unchanged.',
+})
 
 const offered = z.array(z.discriminatedUnion('type', [functionTool, customTool, hostedTool], errors)).check(
   refinedBy((all, context) => {
@@ -65,7 +55,6 @@ const offered = z.array(z.discriminatedUnion('type', [functionTool, customTool, 
   }),
 )
 
-/** Tools that are offered. */
 export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)
 
 const functionChoice = z.object({ type: z.literal('function'), function: z.object({ name }) })
@@ -89,8 +78,6 @@ export const toolChoice = z.union(
   mustBe('"auto", "none", "required" or an object'),
 )
 
-const formatName = JsonSchemaFormatSchema.field.name
-
 /** Form of the answer. */
 export const responseFormat = z.discriminatedUnion(
   'type',
@@ -102,11 +89,8 @@ export const responseFormat = z.discriminatedUnion(
     z.object({
       type: z.literal('json_schema'),
       json_schema: z.object({
-        name: limitedBy(
-          formatName,
-          z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName).most} letters, digits, _ or -`),
-        ),
-        schema: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
+        name: formatName,
+        schema: jsonSchema.nullish(),
         strict: z.boolean().nullish(),
         description: z.string().nullish(),
       }),

@@ -6,16 +6,12 @@ export const ORGANIZATION_PATH = '/api/v1/organizations/{organizationID}'
 
 export const ofOrganization = z.object({ organizationID: nameParameter('Organization (org_…)') })
 
-/** An issuer's id. */
 export const issuerId = z.string().regex(/^iss_[0-9A-Za-z]{1,60}$/, 'must be an issuer id (iss_…)')
-/** A key's id. */
 export const keyId = z.string().regex(/^key_[0-9A-Za-z]{1,60}$/, 'must be a key id (key_…)')
-/** A policy's id. */
 export const policyId = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a policy id (a UUID in lower-case letters)')
 
-/** Warnings about a policy, for people. */
 export const warnings = z.array(z.string()).meta({ description: 'Warnings about it, for people' })
 
 /**

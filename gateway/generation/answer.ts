@@ -4,13 +4,11 @@ import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, stream, type WholeAnswer, whole } from '../kinds.ts'
-import { type GenerationHeaders, type GenerationInit, withTerms } from './request.ts'
-import { cacheNotApplied } from './response-cache.ts'
+import { cacheNotApplied, type GenerationHeaders, type GenerationInit, withTerms } from './request.ts'
 
 /** The comment that OpenRouter sends while a client waits. */
 const HEARTBEAT = 'OPENROUTER PROCESSING'
 
-/** How a dialect writes the stream of a generation. */
 interface StreamWriter<Failure> {
   readonly fold: {
     add(events: readonly GenerationEvent[]): void
@@ -19,14 +17,13 @@ interface StreamWriter<Failure> {
   }
   readonly frames: { take(): string }
   /** The error that broke a generation off, in the dialect's form. */
-  readonly failureOf: (shown: PublicError) => Failure
+  readonly failureOf: (answer: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure
   /** The server stopped before the generation ended. */
   readonly stopping: Failure
 }
 
-/** The stream of a generation, in a dialect. */
 function streamedAnswer<Failure>(
   messages: AsyncIterable<StreamGenerateResponse>,
   { fold, frames, failureOf, cutOff, stopping }: StreamWriter<Failure>,
@@ -42,7 +39,7 @@ function streamedAnswer<Failure>(
       return frames.take()
     },
     end: () => fail(cutOff),
-    failed: (_, shown) => fail(failureOf(shown)),
+    failed: (_, answer) => fail(failureOf(answer)),
     service: 'inference',
     heartbeat: HEARTBEAT,
     stop: () => fail(stopping),
@@ -55,12 +52,11 @@ interface Presentation<Answer, Failure> {
   /** The whole body of a failure that comes after white space was sent. */
   readonly fromFailure: (failure: Failure) => unknown
   /** The error that broke a generation off, in the dialect's form. */
-  readonly failureOf: (shown: PublicError) => Failure
+  readonly failureOf: (answer: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure
   /** The server stopped before the generation ended. */
   readonly stopping: Failure
-  /** Begins a stream. */
   readonly writer: () => Pick<StreamWriter<Failure>, 'fold' | 'frames'>
 }
 
@@ -89,5 +85,5 @@ export function answerGeneration<Answer, Failure>(
     if (made === undefined) throw new Error('Nothing was generated')
     return fromGeneration(made)
   })
-  return whole(generated, (_, shown) => fromFailure(failures.failureOf(shown)))
+  return whole(generated, (_, answer) => fromFailure(failures.failureOf(answer)))
 }

@@ -88,16 +88,16 @@ const PLUGINS = [
 ] as const
 
 const members = new Map(PLUGINS.map(({ shape }) => [shape.id.value as string, new Set(Object.keys(shape))]))
-const known = new Set([...members.values()].flatMap((names) => [...names]))
+const anyMember = new Set([...members.values()].flatMap((names) => [...names]))
 
 /** The plugins, each with its own members: those of another one are refused. None of them is run here yet. */
 const plugin = z
   .preprocess(
     (value, context) => {
-      const { id, ...given } = (value ?? {}) as Readonly<Record<string, unknown>>
+      const { id, ...rest } = (value ?? {}) as Readonly<Record<string, unknown>>
       const own = typeof id === 'string' ? members.get(id) : undefined
-      for (const name of own === undefined ? [] : Object.keys(given)) {
-        if (own?.has(name) || !known.has(name)) continue
+      for (const name of own === undefined ? [] : Object.keys(rest)) {
+        if (own?.has(name) || !anyMember.has(name)) continue
         context.addIssue({ code: 'custom', path: [name], message: `is not a member of the plugin "${id}"` })
       }
       return value

@@ -63,21 +63,21 @@ const PRICELESS = ['request', 'image', 'audio'] as const
  * The demands of a request on the endpoint that serves it, and those of its members that are not applied; undefined:
  * none.
  */
-export function toRouting(given: Provider | null | undefined): Routing | undefined {
-  if (given == null) return undefined
+export function toRouting(provider: Provider | null | undefined): Routing | undefined {
+  if (provider == null) return undefined
   return {
-    only: given.only ?? [],
-    ignore: given.ignore ?? [],
-    requireParameters: given.require_parameters === true,
-    denyDataCollection: given.data_collection === 'deny',
-    zeroDataRetention: given.zdr === true,
-    enforceDistillableText: given.enforce_distillable_text === true,
-    quantizations: given.quantizations ?? [],
-    ...limit('maxInputNanos', given.max_price?.prompt),
-    ...limit('maxOutputNanos', given.max_price?.completion),
+    only: provider.only ?? [],
+    ignore: provider.ignore ?? [],
+    requireParameters: provider.require_parameters === true,
+    denyDataCollection: provider.data_collection === 'deny',
+    zeroDataRetention: provider.zdr === true,
+    enforceDistillableText: provider.enforce_distillable_text === true,
+    quantizations: provider.quantizations ?? [],
+    ...limit('maxInputNanos', provider.max_price?.prompt),
+    ...limit('maxOutputNanos', provider.max_price?.completion),
     preferences: [
-      ...PREFERENCES.filter((name) => given[name] != null),
-      ...PRICELESS.filter((name) => given.max_price?.[name] != null).map((name) => `max_price.${name}`),
+      ...PREFERENCES.filter((name) => provider[name] != null),
+      ...PRICELESS.filter((name) => provider.max_price?.[name] != null).map((name) => `max_price.${name}`),
     ],
   }
 }

@@ -1,4 +1,4 @@
-import { isJson, isObject, type JsonObject } from '#shared/json.ts'
+import { type JsonObject, parseObject } from '#shared/json.ts'
 import { objectProblem } from '../shape.ts'
 
 const PREFIX = 'portico:item:'
@@ -11,10 +11,6 @@ export function sealItem(item: JsonObject): string {
 /** The item of a sealed text; undefined: Portico did not make it. */
 export function openItem(text: string): JsonObject | undefined {
   if (!text.startsWith(PREFIX)) return undefined
-  try {
-    const item: unknown = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString())
-    return isJson(item) && isObject(item) && objectProblem(item) === undefined ? item : undefined
-  } catch {
-    return undefined
-  }
+  const item = parseObject(Buffer.from(text.slice(PREFIX.length), 'base64url').toString())
+  return objectProblem(item) === undefined ? item : undefined
 }

@@ -34,11 +34,9 @@ const MAX_SETTINGS = 256
 export const serviceTier = z.enum(['auto', 'default', 'flex', 'priority', 'scale', 'fast'])
 /** How fast the answer comes; `fast` means the tier `priority` where a provider has no speeds. */
 export const speed = z.enum(['fast', 'standard'])
-/** End user. */
 export const endUser = limitedBy(userField, z.string())
 /** Groups the requests of one conversation. */
 export const sessionId = limitedBy(sessionField, z.string())
-/** Slug of a preset. */
 const presetSlug = limitedBy(presetField, z.string().min(1))
 /** Name of a model besides the one that is sent to the service. */
 export const modelName = z.string().min(1).max(MOST_IN_MODEL)
@@ -69,7 +67,7 @@ export const metadataOf = <S extends z.ZodType>(pairs: S) =>
 
 /** Such pairs as are echoed. */
 export const metadata = metadataOf(
-  z.record(z.string(), metadataValue).refine((given) => Object.keys(given).every((key) => KEY.test(key)), {
+  z.record(z.string(), metadataValue).refine((members) => Object.keys(members).every((key) => KEY.test(key)), {
     message: `keys must have at most ${MOST_IN_KEY} characters and no brackets`,
   }),
 )

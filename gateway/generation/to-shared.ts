@@ -27,14 +27,14 @@ export function toSharedSettings(body: Body): Partial<GenerationInit> {
 /** The object that is wanted as the answer. */
 export function toJsonFormat(format: {
   readonly name: string
-  readonly schema?: object | null | undefined
+  readonly schema?: JsonObject | null | undefined
   readonly strict?: boolean | null | undefined
   readonly description?: string | null | undefined
 }): NonNullable<GenerationInit['responseFormat']> {
   const { name, schema, strict, description } = format
   const value = {
     name,
-    schema: (schema ?? undefined) as JsonObject | undefined,
+    schema: schema ?? undefined,
     strict: strict ?? undefined,
     description: description || undefined,
   }

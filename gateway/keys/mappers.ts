@@ -60,7 +60,6 @@ function toTerms(body: KeyBody): Terms {
   }
 }
 
-/** The fields of a key that a body names. */
 export function maskOf(body: KeyBody): { paths: string[] } {
   const named = new Set(Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name])))
   return { paths: Object.entries(FIELDS).flatMap(([name, path]) => (named.has(name) ? [path] : [])) }
@@ -73,8 +72,8 @@ export function publicField(field: string): string {
   return `${name ?? (path === 'update_mask' ? '' : path)}${rest.replace(/\[(\d+)\]/g, '.$1')}`
 }
 
-export function fromKey(shown: ApiKey | undefined, spending: Spending | undefined): JsonOf<typeof key> {
-  const apiKey = given(shown)
+export function fromKey(record: ApiKey | undefined, spending: Spending | undefined): JsonOf<typeof key> {
+  const apiKey = required(record)
   const updated = fromMoment(apiKey.updateTime)
   const created = fromMoment(apiKey.createTime)
   return {
@@ -91,11 +90,11 @@ export function fromKey(shown: ApiKey | undefined, spending: Spending | undefine
 }
 
 export function fromOwnKey(
-  shown: ApiKey | undefined,
+  record: ApiKey | undefined,
   spending: Spending | undefined,
   organizationId: string,
 ): JsonOf<typeof ownKey> {
-  const apiKey = given(shown)
+  const apiKey = required(record)
   const isManager = apiKey.kind === Principal_Kind.MANAGEMENT
   return {
     ...fromCommon(apiKey, spending),
@@ -146,7 +145,7 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
   }
 }
 
-function given(apiKey: ApiKey | undefined): ApiKey {
+function required(apiKey: ApiKey | undefined): ApiKey {
   if (apiKey === undefined) throw new Error('identity returned no key')
   return apiKey
 }

@@ -128,8 +128,8 @@ async function idOf(clients: Clients, hash: string, call: Call): Promise<string>
   return (await findKey(clients, hash, call))?.keyId ?? ''
 }
 
-async function withSpending(clients: Clients, found: ApiKey | undefined | Promise<ApiKey | undefined>, call: Call) {
-  const apiKey = await found
+async function withSpending(clients: Clients, key: ApiKey | undefined | Promise<ApiKey | undefined>, call: Call) {
+  const apiKey = await key
   const [spending] = apiKey === undefined ? [] : await spendingsOf(clients, [apiKey], call)
   return { apiKey, spending }
 }

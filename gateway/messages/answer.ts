@@ -39,10 +39,8 @@ const other = z
   .looseObject({ type: z.string().refine((type) => !types.includes(type)) })
   .meta({ description: 'Results of Anthropic’s tools, unchanged.' })
 
-/** A block of the content of a message. */
 export const contentBlock = z.union([z.discriminatedUnion('type', OWN), other]).meta({ id: 'Messages.ContentBlock' })
 
-/** Why an answer ended. */
 const STOP_REASONS = [
   ...['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'pause_turn', 'refusal'],
   ...['model_context_window_exceeded', 'compaction'],
@@ -71,7 +69,6 @@ export const usage = z
   })
   .meta({ id: 'Messages.Usage' })
 
-/** How an answer ended. */
 export const ending = z.strictObject({
   stop_reason: stopReason.nullable(),
   stop_sequence: z.string().nullable(),
@@ -94,8 +91,8 @@ export const messageObject = z
   })
   .meta({ id: 'Messages.Message' })
 
-export type ContentBlock = z.output<(typeof OWN)[number]> | z.output<typeof other>
+export type ContentBlock = z.input<(typeof OWN)[number]> | z.input<typeof other>
 export type StopReason = (typeof STOP_REASONS)[number]
-export type Ending = z.output<typeof ending>
-export type MessageObject = z.output<typeof messageObject>
-export type MessageUsage = z.output<typeof usage>
+export type Ending = z.input<typeof ending>
+export type MessageObject = z.input<typeof messageObject>
+export type MessageUsage = z.input<typeof usage>

@@ -3,6 +3,7 @@ import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/p
 import { isObject } from '#shared/json.ts'
 import { requireModel, routingSettings } from '../generation/routing.ts'
 import { metadataOf, metadataValue, modelName, serviceTier, sharedSettings, speed } from '../generation/settings.ts'
+import { jsonSchema } from '../generation/tools.ts'
 import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
 import { blocksProblem, message, system } from './blocks.ts'
 import { fewBreakpoints } from './breakpoints.ts'
@@ -32,7 +33,7 @@ const thinking = guarded(
 
 const format = z.object({
   type: z.literal('json_schema'),
-  schema: freeObject('A JSON Schema, interpreted by the provider.'),
+  schema: jsonSchema,
   name: z.string().max(64).nullish(),
 })
 
@@ -49,7 +50,6 @@ const objects = guarded(z.array(z.looseObject({})).max(256), objectProblem).meta
 
 const { user, session_id, trace, preset, metadata: _, ...everywhere } = sharedSettings
 
-/** How an answer is made. */
 const settings = {
   ...everywhere,
   ...routingSettings,
@@ -124,7 +124,6 @@ export const presetBody = z
 /** A checked body of `POST /api/v1/messages`, including unknown members. */
 export type CreateMessageBody = z.output<typeof members>
 
-/** The settings of the answer. */
 export type MessageSettings = z.output<typeof presetBody>
 
 /** Why an unknown member cannot be passed on. */

@@ -1,4 +1,4 @@
-import { isObject } from '#shared/json.ts'
+import { isObject, itemsOf, membersOf } from '#shared/json.ts'
 import type { Problems } from '../shape.ts'
 
 /** Most explicit cache breakpoints of a body. */
@@ -6,7 +6,7 @@ const MAX_BREAKPOINTS = 4
 
 type Path = readonly (string | number)[]
 
-interface Marked {
+interface Body {
   readonly tools?: unknown
   readonly system?: unknown
   readonly messages?: unknown
@@ -16,7 +16,7 @@ interface Marked {
  * Reports the first tool or block that has a breakpoint too many. The one for the whole body does not count. The lists
  * may hold anything, since this also looks at bodies that have other problems.
  */
-export function fewBreakpoints({ tools, system, messages }: Marked, problems: Problems): void {
+export function fewBreakpoints({ tools, system, messages }: Body, problems: Problems): void {
   let left = MAX_BREAKPOINTS
   for (const path of [
     ...breakpointsIn(tools, ['tools']),
@@ -31,16 +31,14 @@ export function fewBreakpoints({ tools, system, messages }: Marked, problems: Pr
 }
 
 function* inMessages(messages: unknown): Iterable<Path> {
-  if (!Array.isArray(messages)) return
-  for (const [i, message] of (messages as unknown[]).entries()) {
-    if (isObject(message)) yield* breakpointsIn(message.content, ['messages', i, 'content'])
+  for (const [i, message] of itemsOf(messages).entries()) {
+    yield* breakpointsIn(membersOf(message).content, ['messages', i, 'content'])
   }
 }
 
 /** The paths of what has one in a list: of a result its blocks, too. */
 function* breakpointsIn(list: unknown, at: Path): Iterable<Path> {
-  if (!Array.isArray(list)) return
-  for (const [i, one] of (list as unknown[]).entries()) {
+  for (const [i, one] of itemsOf(list).entries()) {
     if (!isObject(one)) continue
     if (one.type === 'tool_result') yield* breakpointsIn(one.content, [...at, i, 'content'])
     if (isObject(one.cache_control)) yield [...at, i]

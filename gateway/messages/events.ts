@@ -37,4 +37,4 @@ export const messageEvent = z
   ])
   .meta({ id: 'Messages.Event' })
 
-export type Delta = z.output<typeof deltas>
+export type Delta = z.input<typeof deltas>

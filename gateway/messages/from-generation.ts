@@ -13,7 +13,6 @@ export interface MessageSeed {
   readonly speed: 'fast' | 'standard' | null
 }
 
-/** How a generation ended. */
 export type Finished = Pick<
   Generation,
   | 'reason'
@@ -27,7 +26,6 @@ export type Finished = Pick<
   | 'providerMetadata'
 >
 
-/** A whole generation as a message. */
 export function fromGeneration(seed: MessageSeed, generation: Generation): MessageObject {
   const { parts, sources } = generation
   const content = parts.flatMap((part, index) => {
@@ -72,14 +70,13 @@ const FINER: ReadonlyMap<string, { readonly of: FinishReason; readonly reason: S
   }),
 )
 
-/** How a generation that has finished ended. */
 export function endOf(finished: Finished): Ending {
   const { reason, rawReason = '', stopText } = finished
   const { stop_details, container } = ownOf(finished)
-  const known = FINER.get(rawReason)
-  const finer = known?.of === reason ? known.reason : undefined
-  const stopped = stopText !== undefined || (reason === FinishReason.STOP && rawReason === 'stop_sequence')
-  const stop_reason = finer ?? (stopped ? 'stop_sequence' : REASONS[reason])
+  const finerReason = FINER.get(rawReason)
+  const finer = finerReason?.of === reason ? finerReason.reason : undefined
+  const isStopped = stopText !== undefined || (reason === FinishReason.STOP && rawReason === 'stop_sequence')
+  const stop_reason = finer ?? (isStopped ? 'stop_sequence' : REASONS[reason])
   return {
     stop_reason,
     stop_sequence: stopText ?? null,

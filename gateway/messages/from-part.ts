@@ -1,5 +1,5 @@
 import type { MediaPart, Part, Source, ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
-import { isObject } from '#shared/json.ts'
+import { isObject, parseObject } from '#shared/json.ts'
 import { toBase64 } from '../records/tool-content.ts'
 import type { ContentBlock } from './answer.ts'
 import type { Delta } from './events.ts'
@@ -23,8 +23,8 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
     }
     case 'toolCall': {
       const { callId: id, name } = part.value
-      const called = { type: 'tool_use', id, name, input: inputOf(part.value), ...proofOf(part.value) } as const
-      return { ...besidesOf(providerMetadata), ...called }
+      const call = { type: 'tool_use', id, name, input: inputOf(part.value), ...proofOf(part.value) } as const
+      return { ...besidesOf(providerMetadata), ...call }
     }
     case 'image':
       return { type: 'image', source: sourceOf(part.value) }
@@ -52,8 +52,8 @@ export function besidesOf(metadata: Part['providerMetadata']): Record<string, un
 export function beginningOf(block: ContentBlock): ContentBlock {
   switch (block.type) {
     case 'text': {
-      const { citations: _, ...begun } = block
-      return { ...begun, type: 'text', text: '' }
+      const { citations: _, ...rest } = block
+      return { ...rest, type: 'text', text: '' }
     }
     case 'thinking':
       return { ...block, type: 'thinking', thinking: '', signature: '' }
@@ -72,7 +72,6 @@ export function growthOf(block: ContentBlock): Delta | undefined {
   return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
 }
 
-/** What is sent at the end of a block. */
 export function endingOf(block: ContentBlock): Delta[] {
   if (isBlock(block, 'thinking') && block.signature !== '') {
     return [{ type: 'signature_delta', signature: block.signature }]
@@ -93,8 +92,8 @@ function citationsOf(own: unknown, sources: readonly Source[]): Record<string, u
   if (Array.isArray(own)) return own.filter(isObject)
   return sources.flatMap(({ url, title, citedText = '' }) => {
     if (!url) return []
-    const named = { url, title: title ?? null, cited_text: citedText, encrypted_index: '' }
-    return [{ type: 'web_search_result_location', ...named }]
+    const source = { url, title: title ?? null, cited_text: citedText, encrypted_index: '' }
+    return [{ type: 'web_search_result_location', ...source }]
   })
 }
 
@@ -102,11 +101,7 @@ function citationsOf(own: unknown, sources: readonly Source[]): Record<string, u
 function inputOf({ custom, arguments: text }: ToolCallPart): Record<string, unknown> {
   if (custom) return { input: text }
   if (text === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value)) return value
-  } catch {}
-  return { INVALID_JSON: text }
+  return parseObject(text) ?? { INVALID_JSON: text }
 }
 
 function sourceOf({ source, mime }: MediaPart) {

@@ -52,7 +52,7 @@ export const createMessage = operation({
         return describe === undefined ? message : { ...message, openrouter_metadata: describe(generation) }
       },
       fromFailure: (failure) => failure,
-      failureOf: (shown) => shown.body,
+      failureOf: (answer) => answer.body,
       cutOff: broken(requestId, 'Internal Server Error'),
       stopping: broken(requestId, 'The server is stopping'),
       writer() {

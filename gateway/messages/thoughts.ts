@@ -5,7 +5,7 @@ import type {
   ReasoningPart,
   ReasoningPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { isObject } from '#shared/json.ts'
+import { parseObject } from '#shared/json.ts'
 import { openItem, sealItem } from '../generation/sealed-item.ts'
 import { openProof, sealProof } from '../generation/thought.ts'
 import { ANTHROPIC } from './to-settings.ts'
@@ -40,27 +40,17 @@ export function toThought(
   opaque: string,
   hidden: boolean,
 ): MessageInitShape<typeof ReasoningPartSchema> {
-  const said = words === '' ? undefined : words
-  if (opaque === '') return { text: said }
+  const text = words === '' ? undefined : words
+  if (opaque === '') return { text }
   const { format, proof } = openProof(opaque, ANTHROPIC)
-  if (format === ANTHROPIC) return { text: said, format, ...(hidden ? { encrypted: proof } : { signature: proof }) }
-  const { signature, encrypted, id, summary } = partsOf(proof)
-  return { ...(summary === true ? { summary: said } : { text: said }), ...texts({ signature, encrypted, id }), format }
-}
-
-/** Unpacks the opaque text; empty if it was modified. */
-function partsOf(proof: string): Record<string, unknown> {
-  try {
-    const parts: unknown = JSON.parse(proof)
-    return isObject(parts) ? parts : {}
-  } catch {
-    return {}
-  }
+  if (format === ANTHROPIC) return { text, format, ...(hidden ? { encrypted: proof } : { signature: proof }) }
+  const { signature, encrypted, id, summary } = parseObject(proof) ?? {}
+  return { ...(summary === true ? { summary: text } : { text }), ...texts({ signature, encrypted, id }), format }
 }
 
 function texts<K extends string>(members: Readonly<Record<K, unknown>>): { readonly [name in K]?: string } {
-  const given = Object.entries(members).filter(([, value]) => typeof value === 'string')
-  return Object.fromEntries(given) as { readonly [name in K]?: string }
+  const present = Object.entries(members).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(present) as { readonly [name in K]?: string }
 }
 
 /** An item of another kind of provider as a hidden thought, since a message has no block for it. */

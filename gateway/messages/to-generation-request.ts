@@ -19,13 +19,13 @@ export function toGenerationRequest(
   headers: MessagesHeaders,
 ): NamedGeneration {
   const { user_id: userId, ...pairs } = body.metadata ?? {}
-  const metadata = Object.fromEntries(Object.entries(pairs).filter(([, value]) => value !== null))
+  const present = Object.entries(pairs).flatMap(([name, value]) => (value == null ? [] : [[name, value] as const]))
   const offer = offerOf(body)
   const turns = toTurns(body)
   const { extensions = [], ...settings } = toSettings(body, offer)
   const generation: GenerationInit = {
     ...settings,
-    ...toIdentity({ ...body, user: body.user ?? userId, metadata: metadata as Record<string, string> }, headers),
+    ...toIdentity({ ...body, user: body.user ?? userId, metadata: Object.fromEntries(present) }, headers),
     requestId,
     origin: 'messages',
     modelRequired: true,
@@ -42,7 +42,8 @@ function extensionsOf(extensions: Extensions, body: CreateMessageBody, headers: 
   const betas = [headers['anthropic-beta'], headers['x-anthropic-beta']].filter(Boolean).join(',')
   if (betas === '') return extensions
   const unknown = Object.entries(body).filter(([name]) => !KNOWN_MEMBERS.has(name))
-  const known = extensions[0]?.body as object | undefined
-  const members = { ...Object.fromEntries(unknown), ...known } as NonNullable<GenerationInit['providerBody']>
+  const members = { ...Object.fromEntries(unknown), ...extensions[0]?.body } as NonNullable<
+    GenerationInit['providerBody']
+  >
   return [{ format: ANTHROPIC, headers: { 'anthropic-beta': betas }, body: members }]
 }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { isObject } from '#shared/json.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { fromBase64, mediaFromUrl } from '../generation/media.ts'
 import { toCacheControl } from '../generation/to-shared.ts'
@@ -10,7 +10,6 @@ import { toHidden, toThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
 export type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
-type Struct = NonNullable<Part['providerMetadata']>
 type BlockOf<T extends KnownBlock['type']> = Extract<KnownBlock, { readonly type: T }>
 type Media = BlockOf<'image' | 'document'>
 
@@ -55,12 +54,12 @@ export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
   }
 }
 
-const KNOWN: ReadonlySet<string> = new Set<KnownBlock['type']>([
+const BLOCK_TYPES: ReadonlySet<string> = new Set<KnownBlock['type']>([
   ...(['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'] as const),
 ])
 
 function isKnown(block: MessageBlock | ResultBlock): block is KnownBlock {
-  return KNOWN.has(block.type)
+  return BLOCK_TYPES.has(block.type)
 }
 
 function bare(block: KnownBlock, field: string): Part {
@@ -144,8 +143,8 @@ function foreign(item: object, field: string): Part {
 }
 
 /** Data that is passed on unchanged. Rejects with BODY_INVALID if it cannot be. */
-export function passedOn(value: object, field: string): Struct {
+export function passedOn(value: object, field: string): JsonObject {
   const problem = objectProblem(value)
   if (problem !== undefined) throw new Rejection('BODY_INVALID', { field, problem })
-  return value as Struct
+  return value as JsonObject
 }

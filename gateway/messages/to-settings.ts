@@ -5,6 +5,7 @@ import {
   ToolChoice_Mode,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import { cleared, structOf, toCacheControl, toJsonFormat, toSharedSettings } from '../generation/to-shared.ts'
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type MessageOffer, offerOf } from './tools.ts'
@@ -13,7 +14,6 @@ import { type CustomTool, isCustomTool, type MessageOffer, offerOf } from './too
 export const ANTHROPIC = 'anthropic-claude-v1'
 
 type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
-type Struct = NonNullable<Generation['providerBody']>
 
 /** All settings of a body: neither the conversation nor its sender. */
 export function toSettings(body: MessageSettings, offer: MessageOffer = offerOf(body)): Partial<Generation> {
@@ -23,7 +23,7 @@ export function toSettings(body: MessageSettings, offer: MessageOffer = offerOf(
     ...toSharedSettings({ ...rest, service_tier: tier === 'standard_only' ? 'default' : tier }),
     maxOutputTokens: body.max_tokens ?? undefined,
     tools: offer.tools.map(({ tool }) => toTool(tool)),
-    hostedTools: offer.hosted.map(({ tool }) => ({ format: ANTHROPIC, definition: tool as Struct })),
+    hostedTools: offer.hosted.map(({ tool }) => ({ format: ANTHROPIC, definition: tool })),
     ...toChoice(body),
     sampling: {
       temperature: body.temperature ?? undefined,
@@ -50,7 +50,7 @@ function toTool(tool: CustomTool): MessageInitShape<typeof ToolSchema> {
   return {
     name,
     description: description || undefined,
-    parameters: parameters as Struct,
+    parameters,
     strict: strict ?? undefined,
     deferred: deferred === true,
     cacheControl: toCacheControl(cache),
@@ -67,9 +67,9 @@ function toChoice({
   const alone = choice.type === 'none' ? undefined : choice.disable_parallel_tool_use
   const parallelToolCalls = alone == null ? undefined : !alone
   if (choice.type !== 'tool') return { toolChoice: { mode: MODES[choice.type] }, parallelToolCalls }
-  const named = tools?.find(({ name }) => name === choice.name)
-  if (named !== undefined && !isCustomTool(named)) {
-    return { toolChoice: { mode: ToolChoice_Mode.HOSTED, name: named.type }, parallelToolCalls }
+  const tool = tools?.find(({ name }) => name === choice.name)
+  if (tool !== undefined && !isCustomTool(tool)) {
+    return { toolChoice: { mode: ToolChoice_Mode.HOSTED, name: tool.type }, parallelToolCalls }
   }
   return { toolChoice: { mode: ToolChoice_Mode.NAMED, name: choice.name }, parallelToolCalls }
 }
@@ -94,7 +94,7 @@ function toFormat({
 }
 
 /** What goes to Anthropic alone, in its own form; undefined: nothing. */
-function anthropicMembers(body: MessageSettings, offer: MessageOffer): Struct | undefined {
+function anthropicMembers(body: MessageSettings, offer: MessageOffer): JsonObject | undefined {
   const effort = body.output_config?.effort ?? undefined
   return structOf({
     context_management: body.context_management ?? undefined,

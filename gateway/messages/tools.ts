@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { itemsOf, membersOf } from '#shared/json.ts'
 import type { Offer } from '../generation/public-field.ts'
 import { cacheControl } from '../generation/settings.ts'
-import { toolProblem } from '../generation/tool-problem.ts'
-import { countMembers, freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
+import { jsonSchema, toolProblem } from '../generation/tools.ts'
+import { countMembers, guarded, limitedBy, objectProblem, openObject, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 
@@ -12,7 +13,7 @@ const customTool = z.looseObject({
   type: z.literal('custom').nullish(),
   name,
   description: z.string().nullish(),
-  input_schema: freeObject('A JSON Schema, interpreted by the provider.'),
+  input_schema: jsonSchema,
   strict: z.boolean().nullish(),
   defer_loading: z.boolean().nullish(),
   cache_control: cacheControl.nullish(),
@@ -20,7 +21,7 @@ const customTool = z.looseObject({
 
 /** A tool that Anthropic defines, by its type (`web_search_20250305`, `bash_20250124`). */
 const hostedTool = guarded(
-  z.looseObject({
+  openObject({
     // It aborts, since a union reports an alternative that does not as the closest.
     type: z.string().refine((type) => type !== 'custom', { abort: true }),
     name: z.string().min(1).nullish(),
@@ -48,11 +49,11 @@ export const tools = z.preprocess(
       context.addIssue({ code: 'custom', message: `has more than ${MAX_MEMBERS} items` })
       return value
     }
-    for (const [i, tool] of (value as unknown[]).entries()) {
+    for (const [i, tool] of itemsOf(value).entries()) {
       // A schema in it may have as many levels as any.
       const problem = objectProblem(tool, MAX_DEPTH)
       if (problem !== undefined) context.addIssue({ code: 'custom', path: [i], message: problem })
-      const { type } = (tool ?? {}) as Readonly<Record<string, unknown>>
+      const { type } = membersOf(tool)
       if (typeof type !== 'string' || !type.startsWith('openrouter:')) continue
       context.addIssue({ code: 'custom', path: [i, 'type'], message: toolProblem(type) })
     }
@@ -63,7 +64,6 @@ export const tools = z.preprocess(
 
 const alone = { disable_parallel_tool_use: z.boolean().nullish() }
 
-/** Whether and which tools are called. */
 export const toolChoice = z
   .discriminatedUnion(
     'type',
@@ -85,7 +85,7 @@ export function isCustomTool(tool: MessageTool): tool is CustomTool {
   return tool.type == null || tool.type === 'custom'
 }
 
-export type MessageOffer = Offer<CustomTool, MessageTool>
+export type MessageOffer = Offer<CustomTool, Exclude<MessageTool, CustomTool>>
 
 /** The tools of a body: the caller's, and Anthropic's. */
 export function offerOf({ tools }: { readonly tools?: readonly MessageTool[] | null | undefined }): MessageOffer {

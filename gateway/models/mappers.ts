@@ -42,27 +42,27 @@ function architectureOf({ inputModalities, outputModalities }: Model): JsonOf<ty
   }
 }
 
-export function fromModel(shown: Model): JsonOf<typeof model> {
-  const context = shown.contextLength ?? null
-  const slash = shown.name.indexOf('/')
-  const { name } = shown
+export function fromModel(record: Model): JsonOf<typeof model> {
+  const context = record.contextLength ?? null
+  const slash = record.name.indexOf('/')
+  const { name } = record
   const path = `${encodeURIComponent(name.slice(0, slash))}/${encodeURIComponent(name.slice(slash + 1))}`
   return {
     id: name,
     canonical_slug: name,
-    name: shown.displayName,
-    description: shown.description ?? '',
+    name: record.displayName,
+    description: record.description ?? '',
     created: 0,
     context_length: context,
-    architecture: architectureOf(shown),
-    pricing: fromPricing(shown.pricing),
+    architecture: architectureOf(record),
+    pricing: fromPricing(record.pricing),
     top_provider: {
       context_length: context,
-      max_completion_tokens: shown.outputLimit ?? null,
+      max_completion_tokens: record.outputLimit ?? null,
       is_moderated: false,
     },
     per_request_limits: null,
-    supported_parameters: shown.supportedParameters,
+    supported_parameters: record.supportedParameters,
     default_parameters: null,
     supported_voices: null,
     links: { details: `/api/v1/models/${path}/endpoints` },
@@ -70,16 +70,16 @@ export function fromModel(shown: Model): JsonOf<typeof model> {
 }
 
 /** A model as the clients of each dialect look for it. */
-export function fromRetrieved(shown: Model): JsonOf<typeof retrievedModel> {
+export function fromRetrieved(record: Model): JsonOf<typeof retrievedModel> {
   return {
-    id: shown.name,
+    id: record.name,
     object: 'model',
     created: 0,
-    owned_by: shown.providerId,
+    owned_by: record.providerId,
     type: 'model',
-    display_name: shown.displayName,
+    display_name: record.displayName,
     created_at: '1970-01-01T00:00:00Z',
-    data: fromModel(shown),
+    data: fromModel(record),
   }
 }
 
@@ -92,18 +92,18 @@ export function fromPage(page: {
   return { data: page.models.map(fromModel), links: { next: page.next }, total_count: page.total }
 }
 
-export function fromEndpoints(shown: Model): JsonOf<typeof modelEndpoints> {
-  const { name, providerId, displayName, supportedParameters, quantization } = shown
+export function fromEndpoints(record: Model): JsonOf<typeof modelEndpoints> {
+  const { name, providerId, displayName, supportedParameters, quantization } = record
   const endpoint = {
     name: `${providerId} | ${name}`,
     model_id: name,
     model_name: displayName,
     provider_name: providerId,
     tag: providerId,
-    context_length: shown.contextLength ?? 0,
-    max_completion_tokens: shown.outputLimit ?? null,
+    context_length: record.contextLength ?? 0,
+    max_completion_tokens: record.outputLimit ?? null,
     max_prompt_tokens: null,
-    pricing: fromPricing(shown.pricing),
+    pricing: fromPricing(record.pricing),
     quantization,
     supported_parameters: supportedParameters,
     status: 0,
@@ -120,8 +120,8 @@ export function fromEndpoints(shown: Model): JsonOf<typeof modelEndpoints> {
     id: name,
     name: displayName,
     created: 0,
-    description: shown.description ?? '',
-    architecture: architectureOf(shown),
+    description: record.description ?? '',
+    architecture: architectureOf(record),
     endpoints: [endpoint],
   }
 }

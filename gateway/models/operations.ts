@@ -79,7 +79,7 @@ export const getModel = operation({
   answer: z.strictObject({ data: model }),
   errors: ['ROUTE_NOT_FOUND'],
   handle: (clients, { params, call }) => findModel(clients, nameOf(params), call),
-  present: (found) => ({ data: fromModel(found) }),
+  present: (answer) => ({ data: fromModel(answer) }),
 })
 
 export const retrieveModel = operation({
@@ -115,7 +115,7 @@ export const listEndpoints = operation({
   answer: z.strictObject({ data: modelEndpoints }),
   errors: ['ROUTE_NOT_FOUND'],
   handle: (clients, { params, call }) => findModel(clients, nameOf(params), call),
-  present: (found) => ({ data: fromEndpoints(found) }),
+  present: (endpoints) => ({ data: fromEndpoints(endpoints) }),
 })
 
 export const listGatewayProviders = operation({
@@ -137,10 +137,10 @@ function pageOf(models: readonly Model[], path: string, query: PageQuery) {
   const offset = Number(query.offset ?? 0)
   const limit = Number(query.limit ?? DEFAULT_LIMIT)
   const end = offset + limit
-  const given = Object.entries({ ...query, offset: String(end), limit: String(limit) }).filter(
+  const parameters = Object.entries({ ...query, offset: String(end), limit: String(limit) }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  const next = end < models.length ? `${path}?${new URLSearchParams(given)}` : null
+  const next = end < models.length ? `${path}?${new URLSearchParams(parameters)}` : null
   return { models: models.slice(offset, end), next, total: models.length }
 }
 
@@ -148,7 +148,7 @@ const nameOf = ({ author, slug }: z.output<typeof ofModel>): string => `${author
 
 async function findModel({ inference }: Clients, name: string, call: Call): Promise<Model> {
   const { models } = await inference.listModels({}, call.options())
-  const found = models.find((model) => model.name === name)
-  if (found === undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint: `The model "${name}" is not listed` })
-  return found
+  const match = models.find((model) => model.name === name)
+  if (match === undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint: `The model "${name}" is not listed` })
+  return match
 }

@@ -95,7 +95,6 @@ const endpoint = z
   })
   .meta({ id: 'ModelEndpoint' })
 
-/** A model and where it is served. */
 export const modelEndpoints = z.strictObject({
   id: z.string(),
   name: z.string(),

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Rejection } from '#shared/rejection.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { type Counted, ExchangeLimit, type ReportExchanges } from './exchange-limit.ts'
-import { RecentCounts } from './recent-counts.ts'
+import { type Counted, ExchangeLimit, RecentCounts, type ReportExchanges } from './exchange-limit.ts'
 
 const time = { ms: 1_000_000 }
 const clock = { now: () => time.ms, monotonic: () => time.ms }

@@ -7,8 +7,7 @@ import { presetBody as chatBody } from '../chat/body.ts'
 import { fieldNames as chatNames } from '../chat/public-field.ts'
 import { toSettings as toChatSettings, toSystem as toChatSystem } from '../chat/to-settings.ts'
 import { OF_MANAGERS } from '../credentials.ts'
-import { type GenerationInit, toIdentity } from '../generation/request.ts'
-import { cacheSettings } from '../generation/response-cache.ts'
+import { cacheSettings, type GenerationInit, toIdentity } from '../generation/request.ts'
 import { sharedSettings } from '../generation/settings.ts'
 import { presetBody as messagesBody } from '../messages/body.ts'
 import { fieldNames as messagesNames } from '../messages/public-field.ts'
@@ -28,7 +27,6 @@ type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSche
 interface PresetDialect<S extends z.ZodObject> {
   /** Last part of the path, as of the operation that generates. */
   readonly path: 'messages' | 'responses' | 'chat/completions'
-  /** Operation id. */
   readonly id: string
   /** The members that are settings, and the one that contains the system text. */
   readonly body: S
@@ -52,8 +50,8 @@ const beside = { ...identity, ...cacheSettings }
 function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
   const { path, id, body, system, toSettings, toSystem, fieldNames } = dialect
   const looked = new Set([...Object.keys(body.shape), ...Object.keys(beside)])
-  const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
-  const configOf = (given: object): Config => pick(given, kept) as Config
+  const settingNames = new Set([...looked].filter((name) => name !== system && !(name in identity)))
+  const configOf = (source: object): Config => pick(source, settingNames) as Config
   const checked = guarded(body.safeExtend(beside), (value) => {
     if (!isObject(value)) return undefined
     return jsonProblem(configOf(value), DEPTH)
@@ -72,27 +70,26 @@ function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Ope
     limit: 'promptLimit',
     answer: z.strictObject({ data: designatedPreset }),
     errors: ['REQUEST_INVALID', 'PRESET_CONFLICT'],
-    handle({ presets }, { params: { slug }, body: given, call }) {
-      const secret = secretIn(configOf(given as object))
+    handle({ presets }, { params: { slug }, body, call }) {
+      const secret = secretIn(configOf(body as object))
       if (secret !== undefined) throw new Rejection('BODY_INVALID', { field: secret, problem: SECRET })
-      const settingsBody = pick(given as object, looked) as z.output<S>
+      const settingsBody = pick(body as object, looked) as z.output<S>
       const systemPrompt = toSystem(settingsBody)
       const prompt = systemPrompt === '' ? {} : { systemPrompt }
-      const { notApplied = [], ...made } = toSettings({ ...settingsBody, debug: undefined })
-      const uncached = (given as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
-      const settings = { ...made, ...toIdentity(settingsBody, {}), notApplied: [...notApplied, ...uncached] }
+      const { notApplied = [], ...rest } = toSettings({ ...settingsBody, debug: undefined })
+      const uncached = (body as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
+      const settings = { ...rest, ...toIdentity(settingsBody, {}), notApplied: [...notApplied, ...uncached] }
       return presets.createPresetVersion({ slug, config: configOf(settingsBody), settings, ...prompt }, call.options())
     },
     present: (created) => ({ data: fromDesignated(created) }),
-    publicField(field, { body: given }) {
+    publicField(field, { body }) {
       if (field === 'system_prompt') return system
       // The body itself is kept.
-      return field === 'config' ? '' : fieldNames(given as z.output<S>)(field)
+      return field === 'config' ? '' : fieldNames(body as z.output<S>)(field)
     },
   })
 }
 
-/** The members of an object that have one of the names. */
 function pick(from: object, names: ReadonlySet<string>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(from).filter(([name]) => names.has(name)))
 }

@@ -12,43 +12,43 @@ const STATUSES = enumTable<z.output<typeof statuses>, Preset_Status>({
   archived: Preset_Status.ARCHIVED,
 })
 
-export function fromPreset(shown: Preset): JsonOf<typeof preset> {
-  const status = STATUSES.fromProto(shown.status)
+export function fromPreset(record: Preset): JsonOf<typeof preset> {
+  const status = STATUSES.fromProto(record.status)
   if (status === undefined) throw new Error('inference returned a preset with an unknown status')
   return {
-    id: shown.presetId,
-    slug: shown.slug,
-    name: shown.name,
-    description: shown.description ?? null,
+    id: record.presetId,
+    slug: record.slug,
+    name: record.name,
+    description: record.description ?? null,
     status,
-    status_updated_at: fromMaybeMoment(shown.statusUpdateTime),
-    created_at: fromMoment(shown.createTime),
-    updated_at: fromMoment(shown.updateTime),
-    creator_user_id: shown.creatorKeyId ?? '',
-    workspace_id: workspaceUuid(shown.workspaceId),
-    designated_version_id: shown.designatedVersionId,
+    status_updated_at: fromMaybeMoment(record.statusUpdateTime),
+    created_at: fromMoment(record.createTime),
+    updated_at: fromMoment(record.updateTime),
+    creator_user_id: record.creatorKeyId ?? '',
+    workspace_id: workspaceUuid(record.workspaceId),
+    designated_version_id: record.designatedVersionId,
   }
 }
 
-export function fromPresetVersion(shown: PresetVersion | undefined): JsonOf<typeof presetVersion> {
-  if (shown === undefined) throw new Error('inference returned no version of a preset')
-  const created = fromMoment(shown.createTime)
+export function fromPresetVersion(version: PresetVersion | undefined): JsonOf<typeof presetVersion> {
+  if (version === undefined) throw new Error('inference returned no version of a preset')
+  const created = fromMoment(version.createTime)
   return {
-    id: shown.versionId,
-    preset_id: shown.presetId,
-    version: shown.version,
-    config: shown.config ?? {},
-    system_prompt: shown.systemPrompt ?? null,
-    creator_id: shown.creatorKeyId ?? '',
+    id: version.versionId,
+    preset_id: version.presetId,
+    version: version.version,
+    config: version.config ?? {},
+    system_prompt: version.systemPrompt ?? null,
+    creator_id: version.creatorKeyId ?? '',
     created_at: created,
     updated_at: created,
   }
 }
 
-export function fromDesignated(shown: {
+export function fromDesignated(record: {
   readonly preset?: Preset | undefined
   readonly designatedVersion?: PresetVersion | undefined
 }): JsonOf<typeof designatedPreset> {
-  if (shown.preset === undefined) throw new Error('inference returned no preset')
-  return { ...fromPreset(shown.preset), designated_version: fromPresetVersion(shown.designatedVersion) }
+  if (record.preset === undefined) throw new Error('inference returned no preset')
+  return { ...fromPreset(record.preset), designated_version: fromPresetVersion(record.designatedVersion) }
 }

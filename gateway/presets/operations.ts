@@ -38,7 +38,7 @@ export const getPreset = operation({
   answer: z.strictObject({ data: designatedPreset }),
   errors: ['PRESET_NOT_FOUND'],
   handle: ({ presets }, { params: { slug }, call }) => presets.getPreset({ slug }, call.options()),
-  present: (found) => ({ data: fromDesignated(found) }),
+  present: (preset) => ({ data: fromDesignated(preset) }),
 })
 
 export const listPresetVersions = operation({

@@ -39,10 +39,8 @@ const members = {
   designated_version_id: z.uuid().meta({ description: 'The version that requests are served with' }),
 }
 
-/** A preset, as it is listed. */
 export const preset = z.strictObject(members).meta({ id: 'Preset' })
 
-/** A preset by itself. */
 export const designatedPreset = z
   .strictObject({ ...members, designated_version: presetVersion })
   .meta({ id: 'PresetWithDesignatedVersion' })

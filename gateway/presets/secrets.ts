@@ -1,4 +1,4 @@
-import { isObject } from '#shared/json.ts'
+import { isObject, itemsOf, membersOf } from '#shared/json.ts'
 
 /** Members with credentials, in the settings of a server or tool that a provider calls. */
 const SECRETS: ReadonlySet<string> = new Set([
@@ -12,11 +12,9 @@ const OF_THE_CALLER: ReadonlySet<unknown> = new Set([undefined, null, 'function'
 
 /** The path of a secret in settings, which everybody who may use them can read; undefined: there is none. */
 export function secretIn(config: object): string | undefined {
-  const { mcp_servers: servers, tools } = config as Readonly<Record<string, unknown>>
-  const called = Array.isArray(tools)
-    ? tools.map((tool) => (isObject(tool) && !OF_THE_CALLER.has(tool.type) ? tool : {}))
-    : []
-  return find(servers, 'mcp_servers') ?? find(called, 'tools')
+  const { mcp_servers: servers, tools } = membersOf(config)
+  const hostedTools = itemsOf(tools).map((tool) => (OF_THE_CALLER.has(membersOf(tool).type) ? {} : tool))
+  return find(servers, 'mcp_servers') ?? find(hostedTools, 'tools')
 }
 
 function find(value: unknown, path: string): string | undefined {
@@ -40,7 +38,6 @@ function findAmong(configs: unknown, path: string): string | undefined {
   return undefined
 }
 
-/** Whether a name is that of a secret, in any spelling. */
 function isSecret(name: string): boolean {
   return SECRETS.has(name.toLowerCase().replaceAll(/[-_]/g, ''))
 }

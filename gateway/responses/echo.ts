@@ -132,9 +132,9 @@ function withAdded(own: readonly Tool[], { tools, hostedTools }: Added): Tool[] 
   })
   for (const tool of tools) {
     const { namespace } = tool
-    const known = namespace && groups.get(namespace.name)
+    const group = namespace && groups.get(namespace.name)
     if (namespace === undefined) all.push(fromTool(tool))
-    else if (known !== undefined) known.push(fromTool(tool))
+    else if (group !== undefined) group.push(fromTool(tool))
     else {
       const { name, description } = namespace
       const inside = [fromTool(tool)]
@@ -171,12 +171,12 @@ function fromChoice({ mode, name = '', definition }: ToolChoice, tools: readonly
   }
 }
 
-function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | undefined {
-  switch (said?.format.case) {
+function fromFormat(format: ResponseFormat | undefined): Echo['text']['format'] | undefined {
+  switch (format?.format.case) {
     case 'jsonObject':
       return { type: 'json_object' }
     case 'jsonSchema': {
-      const { name, schema = {}, strict, description } = said.format.value
+      const { name, schema = {}, strict, description } = format.format.value
       return { type: 'json_schema', name, schema, strict, description }
     }
     default:

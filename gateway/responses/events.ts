@@ -19,7 +19,6 @@ function event<T extends string, S extends z.core.$ZodLooseShape>(type: T, membe
 const message = z.discriminatedUnion('type', [outputText, refusal])
 const content = z.discriminatedUnion('type', [outputText, refusal, reasoningText])
 
-/** Events of OpenAI's schema. */
 const openaiEvents = [
   event('response.created', { response: responseObject }),
   event('response.in_progress', { response: responseObject }),
@@ -69,7 +68,6 @@ const moreEvents = [
 
 const seed = { id: z.string(), object: z.literal('response') }
 
-/** Events of the specification alone. */
 const specificationEvents = [
   z.strictObject({
     type: z.literal('response.created'),
@@ -101,13 +99,11 @@ export const responseEvent = z.union([numbered, specified]).meta({ id: 'Response
 type Numbered = z.output<typeof numbered>
 type Specified = z.output<typeof specified>
 
-/** Types of the events of OpenAI's schema. */
 export type SchemaEventType = (typeof openaiEvents)[number]['shape']['type']['value']
 
 /** What an event of OpenAI's schema holds besides its type and number. */
 export type SchemaMembers<T extends SchemaEventType> = Omit<Extract<Numbered, { type: T }>, 'type' | 'sequence_number'>
 
-/** Types of the events of the specification. */
 export type SpecifiedEventType = Specified['type']
 
 /** What an event of the specification holds besides its type. */

@@ -6,7 +6,6 @@ export interface ResponseFailure {
   /** Code of OpenAI's schema: a word. */
   readonly code: string
   readonly message: string
-  /** Canonical type of the error. */
   readonly errorType: string
   /** How far the generation got; left out unless the client wants it. */
   readonly metadata?: RouterMetadata

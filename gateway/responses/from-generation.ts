@@ -29,10 +29,8 @@ export type ResponseState = Pick<
   'status' | 'completed_at' | 'error' | 'error_type' | 'incomplete_details' | 'usage' | 'openrouter_metadata'
 > & { readonly service_tier?: string }
 
-/** How a response ended. */
 export type EndState = ResponseState & { readonly status: 'completed' | 'incomplete' | 'failed' }
 
-/** How a generation ended. */
 export type Finished = Pick<
   Generation,
   'reason' | 'usage' | 'costNanos' | 'outputCostNanos' | 'costKnown' | 'serviceTier'
@@ -63,7 +61,6 @@ export function failedResponse(seed: ResponseSeed, failure: ResponseFailure): Re
   return toResponse(seed, seed.model, [], failedState(failure))
 }
 
-/** The state of a response that failed. */
 export function failedState({ code, message, errorType, metadata }: ResponseFailure): EndState {
   const nothing = { completed_at: null, incomplete_details: null, usage: null }
   const error = { code, message }
@@ -91,7 +88,6 @@ export function endOf({ reason }: Pick<Finished, 'reason'>): 'completed' | 'inco
   return INCOMPLETE[reason] === undefined ? 'completed' : 'incomplete'
 }
 
-/** The state of a response whose generation has finished. */
 export function finishedState(finished: Finished, completedAt: number, metadata?: RouterMetadata): EndState {
   const reason = INCOMPLETE[finished.reason]
   const { serviceTier: tier } = finished

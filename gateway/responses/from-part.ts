@@ -5,7 +5,6 @@ import { isHostedItem, NATIVE } from './hosted.ts'
 import type { Annotation, ItemStatus, Logprobs, MessageItem, OutputItem, ReasoningItem } from './output.ts'
 import { fromOtherItem, fromProof } from './thought.ts'
 
-/** The place of an item in the output of a response. */
 export interface ItemPlace {
   readonly responseId: string
   /** Number of the output item, from 0. */
@@ -22,12 +21,12 @@ export function fromPart(
   status: ItemStatus,
   { sources = [], tokens = [] }: WithText = {},
 ): OutputItem {
-  const begun = status !== 'in_progress'
+  const hasContent = status !== 'in_progress'
   switch (part.case) {
     case 'text':
-      return message(place, status, part.value, begun ? [textContent(part.value.text, sources, tokens)] : [])
+      return message(place, status, part.value, hasContent ? [textContent(part.value.text, sources, tokens)] : [])
     case 'refusal':
-      return message(place, status, part.value, begun ? [refusalContent(part.value.text)] : [])
+      return message(place, status, part.value, hasContent ? [refusalContent(part.value.text)] : [])
     case 'reasoning':
       return reasoning(place, part.value, status)
     case 'toolCall':
@@ -44,7 +43,6 @@ export function fromPart(
   }
 }
 
-/** What came with a text. */
 export interface WithText {
   readonly sources?: readonly Source[] | undefined
   readonly tokens?: readonly LogProbability[] | undefined
@@ -60,7 +58,6 @@ export function textContent(
   return { type: 'output_text', text, annotations, logprobs: tokens.map(fromToken) }
 }
 
-/** How probable a token was. */
 export function fromToken(token: LogProbability): Logprobs[number] {
   return { ...alternative(token), top_logprobs: token.alternatives.map(alternative) }
 }
@@ -76,7 +73,6 @@ function annotationsOf(source: Source, text: string): Annotation[] {
   return fileId ? [{ type: 'file_citation', file_id: fileId, filename, index }] : []
 }
 
-/** Words of refusal, as a part of a message. */
 export function refusalContent(refusal: string): Extract<MessageItem['content'][number], { type: 'refusal' }> {
   return { type: 'refusal', refusal }
 }
@@ -93,23 +89,23 @@ function message(
   return { type: 'message', id: itemId('msg', place), status, role: 'assistant', ...why, content }
 }
 
-function call(place: ItemPlace, said: PartOf<'toolCall'>, status: ItemStatus): OutputItem {
-  const { callId, name, custom, namespace, signature, format } = said
+function call(place: ItemPlace, part: PartOf<'toolCall'>, status: ItemStatus): OutputItem {
+  const { callId, name, custom, namespace, signature, format } = part
   const called = { call_id: callId, name, namespace: namespace || undefined }
-  if (custom) return { type: 'custom_tool_call', id: itemId('ctc', place), ...called, input: said.arguments, status }
+  if (custom) return { type: 'custom_tool_call', id: itemId('ctc', place), ...called, input: part.arguments, status }
   const proof = signature ? { signature, format: format || undefined } : {}
-  return { type: 'function_call', id: itemId('fc', place), ...called, arguments: said.arguments, ...proof, status }
+  return { type: 'function_call', id: itemId('fc', place), ...called, arguments: part.arguments, ...proof, status }
 }
 
 /** An item of this dialect's own kind of provider is unchanged. */
-function foreign(place: ItemPlace, said: PartOf<'foreign'>, status: ItemStatus): OutputItem {
-  const { format, item = {} } = said
+function foreign(place: ItemPlace, part: PartOf<'foreign'>, status: ItemStatus): OutputItem {
+  const { format, item = {} } = part
   if (format === NATIVE && isHostedItem(item)) {
     const begins = status === 'in_progress' && typeof item.status === 'string'
     return begins ? { ...item, status } : item
   }
-  const shown = status === 'in_progress' ? {} : fromOtherItem(said)
-  return { type: 'reasoning', id: itemId('rs', place), summary: [], ...shown, status }
+  const members = status === 'in_progress' ? {} : fromOtherItem(part)
+  return { type: 'reasoning', id: itemId('rs', place), summary: [], ...members, status }
 }
 
 function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemStatus): ReasoningItem {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { objectProblem, refinedBy } from '../shape.ts'
+import { objectProblem, openObject, refinedBy } from '../shape.ts'
 
 /** The format of items of server tools. */
 export const OPENROUTER = 'openrouter'
@@ -24,7 +24,6 @@ const HOSTED_ITEMS = [
   ...['compaction', 'context_compaction', 'compaction_trigger', 'configuration_update'],
 ] as const
 
-/** Items of the server tools of OpenRouter. */
 const SERVER_TOOL_ITEMS = [
   ...['openrouter:advisor', 'openrouter:subagent', 'openrouter:datetime', 'openrouter:files', 'openrouter:fusion'],
   ...['openrouter:image_generation', 'openrouter:experimental__search_models', 'openrouter:web_fetch'],
@@ -33,31 +32,38 @@ const SERVER_TOOL_ITEMS = [
   ...['openrouter:memory', 'openrouter:mcp', 'openrouter:file_search'],
 ] as const
 
-/** A tool as its provider knows it. */
-export const hostedTool = kept(z.enum(HOSTED_TOOLS), 'Settings of the tool, interpreted by the provider that runs it.')
+export const hostedTool = unchanged(
+  z.enum(HOSTED_TOOLS),
+  'Settings of the tool, interpreted by the provider that runs it.',
+)
 
 /** The choice of one by its type, and where there are several of a type by what else it says. */
-export const hostedChoice = kept(z.enum(HOSTED_TOOLS), 'The choice, interpreted by the provider that runs the tool.')
+export const hostedChoice = unchanged(
+  z.enum(HOSTED_TOOLS),
+  'The choice, interpreted by the provider that runs the tool.',
+)
 
 /** An item that goes back to its provider as it came. */
-export const hostedItem = kept(z.enum(HOSTED_ITEMS), 'The unchanged item, interpreted by the provider that made it.')
+export const hostedItem = unchanged(
+  z.enum(HOSTED_ITEMS),
+  'The unchanged item, interpreted by the provider that made it.',
+)
 
 /** The same in a history, or what came of a server tool of OpenRouter's. */
-export const foreignItem = kept(
+export const foreignItem = unchanged(
   z.enum([...HOSTED_ITEMS, ...SERVER_TOOL_ITEMS]),
   'The unchanged item, interpreted by the provider that made it.',
 )
 
-const KNOWN: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)
+const HOSTED: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)
 
 /** Whether clients of this dialect know an item; they would not send others back. */
 export function isHostedItem(item: Readonly<Record<string, unknown>>): item is z.output<typeof hostedItem> {
-  return KNOWN.has(item.type)
+  return HOSTED.has(item.type)
 }
 
-function kept<T extends z.ZodType<string>>(type: T, description: string) {
-  return z
-    .looseObject({ type })
+function unchanged<T extends z.ZodType<string>>(type: T, description: string) {
+  return openObject({ type })
     .meta({ description })
     .check(
       refinedBy((value, context) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { limitArguments, partsProblem } from '../generation/conversation-limits.ts'
+import { limitArguments, partsProblem } from '../generation/content.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { foreignItem } from './hosted.ts'
 import { phase } from './output.ts'
@@ -74,7 +74,6 @@ const reasoning = z.object({
   status: status.nullish(),
 })
 
-/** A picture that the model made. */
 const picture = z.object({
   type: z.literal('image_generation_call'),
   id: id.nullish(),
@@ -92,7 +91,6 @@ const item = z.discriminatedUnion(
   ),
 )
 
-/** One item of an input. */
 export type InputItem = z.output<typeof item>
 type MessageItem = z.output<typeof message>
 

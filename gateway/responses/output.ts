@@ -31,7 +31,6 @@ export const outputText = z.strictObject({
   logprobs,
 })
 
-/** Words of refusal. */
 export const refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() })
 
 /** A piece of what the model thought. */
@@ -95,7 +94,6 @@ const picture = z.strictObject({
   status: z.enum(['in_progress', 'completed', 'failed']),
 })
 
-/** One item of the output of a response. */
 export const outputItem = z
   .union([z.discriminatedUnion('type', [message, functionCall, customToolCall, reasoning, picture]), hostedItem])
   .meta({ id: 'Response.OutputItem' })

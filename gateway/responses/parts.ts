@@ -75,14 +75,11 @@ export type ContentPart = z.output<typeof userPart> | z.output<typeof assistantP
 
 /** Content of a system or developer message. */
 export const systemContent = textOr(textPart, 'parts')
-/** Content of a user message. */
 export const userContent = textOr(userPart, 'parts')
-/** Content of an assistant message. */
 export const assistantContent = textOr(assistantPart, 'parts')
 /** What a tool returned. */
 export const resultContent = textOr(resultPart, 'parts')
 
-/** A part of a message that is made of one of an input. */
 export type MadePart = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 
 /** The parts of a content. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
@@ -120,12 +117,11 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Made
 }
 
 /** A part with the phase that the model gave its text. */
-export function withPhase(made: MadePart, phase: string | null | undefined): MadePart {
-  if (phase == null || (made.part?.case !== 'text' && made.part?.case !== 'refusal')) return made
-  return { ...made, part: { ...made.part, value: { ...made.part.value, phase } } }
+export function withPhase(part: MadePart, phase: string | null | undefined): MadePart {
+  if (phase == null || (part.part?.case !== 'text' && part.part?.case !== 'refusal')) return part
+  return { ...part, part: { ...part.part, value: { ...part.part.value, phase } } }
 }
 
-/** Words as a part. */
 export function text(value: string): MadePart {
   return { part: { case: 'text', value: { text: value } } }
 }

@@ -78,8 +78,8 @@ function fieldOfContent(
   rest: string,
 ): string {
   if (typeof content === 'string' || part === undefined) return at
-  const given = content?.[part]
-  if (rest === 'file.data' && given?.type === 'input_file' && given.file_data == null) return `${at}.${part}.file_url`
+  const item = content?.[part]
+  if (rest === 'file.data' && item?.type === 'input_file' && item.file_data == null) return `${at}.${part}.file_url`
   const member = PART_NAMES[rest]
   return member === undefined ? `${at}.${part}` : `${at}.${part}.${member}`
 }

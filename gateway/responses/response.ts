@@ -35,10 +35,8 @@ const otherTool = z
   .meta({ description: 'Any other tool, as given in the request.' })
 const tool = z.union([functionTool, otherTool])
 
-/** How a response says that it failed. */
 export const failed = { error: z.strictObject({ code: z.string(), message: z.string() }), error_type: z.string() }
 
-/** Why a response is incomplete. */
 export const incompleteDetails = z.strictObject({ reason: z.enum(['max_output_tokens', 'content_filter']) })
 
 /** What a response says of its request. */

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
 import type { CreateResponseBody } from './body.ts'
@@ -127,7 +126,7 @@ function addItem(turns: Turns, item: InputItem, field: string, ttl: string | und
     default: {
       const role = CLIENTS.test(item.type) ? Message_Role.TOOL : Message_Role.ASSISTANT
       const format = item.type.startsWith('openrouter:') ? OPENROUTER : NATIVE
-      const value = { format, item: item as JsonObject }
+      const value = { format, item }
       turns.add(role, [{ part: { case: 'foreign', value } }])
     }
   }

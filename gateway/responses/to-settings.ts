@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import type { GenerationInit } from '../generation/request.ts'
 import { namesPreset } from '../generation/routing.ts'
 import {
@@ -16,7 +17,6 @@ import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
 
-type Struct = NonNullable<GenerationInit['providerBody']>
 /** A body without what is to be answered. */
 export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream'> & {
   /** Its `additional_tools` are offered as well. */
@@ -68,7 +68,7 @@ export function toSystem({ instructions }: Pick<CreateResponseBody, 'instruction
 const FOR_ALL: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
 
 /** What goes to OpenAI alone, in its own form; undefined: nothing. */
-function ownMembers(body: ResponseSettings): Struct | undefined {
+function ownMembers(body: ResponseSettings): JsonObject | undefined {
   const { mode, context } = body.reasoning ?? {}
   const include = body.include?.filter((name) => !FOR_ALL.has(name)) ?? []
   // OpenAI's default only has to be set if a preset may set something else.

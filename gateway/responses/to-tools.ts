@@ -8,18 +8,16 @@ import {
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Offer, OfferedTool } from '../generation/public-field.ts'
-import type { GenerationInit } from '../generation/request.ts'
 import { toCustomTool } from '../generation/to-shared.ts'
 import { NATIVE } from './hosted.ts'
 import type { input } from './input.ts'
 import type { toolChoice, tools } from './tools.ts'
 
-type Struct = NonNullable<GenerationInit['providerBody']>
-type Given = z.output<typeof tools>[number]
+type InputTool = z.output<typeof tools>[number]
 /** A tool of the caller itself. */
-type Inner = Extract<Given, { type: 'namespace' }>['tools'][number]
-type Hosted = Exclude<Given, { type: 'function' | 'custom' | 'namespace' }>
-type Namespace = Extract<Given, { type: 'namespace' }>
+type Inner = Extract<InputTool, { type: 'namespace' }>['tools'][number]
+type Hosted = Exclude<InputTool, { type: 'function' | 'custom' | 'namespace' }>
+type Namespace = Extract<InputTool, { type: 'namespace' }>
 
 /** What a body offers. A tool of the caller may be in a namespace. */
 export interface ResponseOffer extends Offer<Inner, Hosted> {
@@ -28,7 +26,7 @@ export interface ResponseOffer extends Offer<Inner, Hosted> {
 
 /** The members of a body with the tools and the choice among them. */
 interface Offering {
-  readonly tools?: readonly Given[] | null | undefined
+  readonly tools?: readonly InputTool[] | null | undefined
   readonly tool_choice?: z.output<typeof toolChoice> | null | undefined
   /** Its `additional_tools` are offered as well. */
   readonly input?: z.output<typeof input> | undefined
@@ -48,10 +46,10 @@ export function offerOf(body: Offering): ResponseOffer {
 type Choice = Exclude<z.output<typeof toolChoice>, string>
 
 /** What names a tool: one of the caller its name, one of a provider its type, and a server of MCP its label. */
-function nameOf(named: Exclude<Choice, { type: 'allowed_tools' }> | Inner | Hosted): string {
-  const { type } = named
-  if (type === 'function' || type === 'custom') return JSON.stringify([type, named.name])
-  return JSON.stringify(type === 'mcp' && named.server_label != null ? [type, named.server_label] : [type])
+function nameOf(tool: Exclude<Choice, { type: 'allowed_tools' }> | Inner | Hosted): string {
+  const { type } = tool
+  if (type === 'function' || type === 'custom') return JSON.stringify([type, tool.name])
+  return JSON.stringify(type === 'mcp' && tool.server_label != null ? [type, tool.server_label] : [type])
 }
 
 /** A choice of MCP without a label. */
@@ -61,7 +59,7 @@ function everyTool({ tools, input }: Offering): ResponseOffer {
   const own: ResponseOffer['tools'][number][] = []
   const hosted: ResponseOffer['hosted'][number][] = []
   const offer = { tools: own, hosted }
-  const add = (list: readonly Given[], at: string): void => {
+  const add = (list: readonly InputTool[], at: string): void => {
     for (const [i, tool] of list.entries()) {
       const path = `${at}.${i}`
       if (tool.type === 'function' || tool.type === 'custom') own.push({ tool, namespace: undefined, path })
@@ -81,13 +79,12 @@ function everyTool({ tools, input }: Offering): ResponseOffer {
   return offer
 }
 
-/** Tools of the caller. */
 export function toTools({ tools }: ResponseOffer): MessageInitShape<typeof ToolSchema>[] {
   return tools.map(({ tool, namespace }) => ({
     name: tool.name,
     description: tool.description || undefined,
     ...(tool.type === 'function'
-      ? { parameters: (tool.parameters ?? undefined) as Struct | undefined, strict: tool.strict ?? undefined }
+      ? { parameters: tool.parameters ?? undefined, strict: tool.strict ?? undefined }
       : { custom: toCustomTool(tool.format?.type === 'grammar' ? tool.format : undefined) }),
     namespace: namespace && { name: namespace.name, description: namespace.description || undefined },
     deferred: tool.defer_loading === true,
@@ -96,7 +93,7 @@ export function toTools({ tools }: ResponseOffer): MessageInitShape<typeof ToolS
 
 /** Tools that a provider runs. */
 export function toHostedTools({ hosted }: ResponseOffer): MessageInitShape<typeof HostedToolSchema>[] {
-  return hosted.map(({ tool }) => ({ format: NATIVE, definition: tool as Struct }))
+  return hosted.map(({ tool }) => ({ format: NATIVE, definition: tool }))
 }
 
 const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
@@ -115,7 +112,6 @@ function toAllowed(
   return { names: [...names], hostedTypes: [...hostedTypes], serverLabels: [...serverLabels] }
 }
 
-/** Whether and which tools are called. */
 export function toToolChoice({ tool_choice: choice }: Offering): MessageInitShape<typeof ToolChoiceSchema> | undefined {
   if (choice == null) return undefined
   if (typeof choice === 'string') return { mode: MODES[choice] }
@@ -123,6 +119,6 @@ export function toToolChoice({ tool_choice: choice }: Offering): MessageInitShap
   if (choice.type === 'function' || choice.type === 'custom') {
     return { mode: ToolChoice_Mode.NAMED, name: String(choice.name) }
   }
-  const more = Object.keys(choice).length > 1 ? { definition: choice as Struct } : {}
+  const more = Object.keys(choice).length > 1 ? { definition: choice } : {}
   return { mode: ToolChoice_Mode.HOSTED, name: choice.type, ...more }
 }

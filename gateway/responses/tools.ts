@@ -1,14 +1,8 @@
 import { z } from 'zod'
-import {
-  GenerationRequestSchema,
-  JsonSchemaFormatSchema,
-  ToolNamespaceSchema,
-  ToolSchema,
-} from '#gen/portico/inference/v1/inference_pb.js'
-import { limitOf } from '#shared/rpc/field-limits.ts'
+import { GenerationRequestSchema, ToolNamespaceSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { verbosity } from '../generation/settings.ts'
-import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
-import { countMembers, freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
+import { formatName, grammar, jsonSchema, listProblem, MAX_CHECKED, toolProblem } from '../generation/tools.ts'
+import { countMembers, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
 import { hostedChoice, hostedTool } from './hosted.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
@@ -18,20 +12,24 @@ const functionTool = z.object({
   type: z.literal('function'),
   name,
   description: z.string().nullish(),
-  parameters: freeObject('A JSON Schema, interpreted by the provider.').nullish(),
+  parameters: jsonSchema.nullish(),
   strict: z.boolean().nullish(),
   defer_loading: z.boolean().nullish(),
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
-
-const grammar = z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
 
 /** A tool whose input is any text. */
 const customTool = z.object({
   type: z.literal('custom'),
   name,
   description: z.string().nullish(),
-  format: z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar], typeErrors()).nullish(),
+  format: z
+    .discriminatedUnion(
+      'type',
+      [z.object({ type: z.literal('text') }), z.object({ type: z.literal('grammar'), ...grammar.shape })],
+      typeErrors(),
+    )
+    .nullish(),
   defer_loading: z.boolean().nullish(),
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
@@ -63,7 +61,6 @@ function membersOf(each: Tool): number {
   }
 }
 
-/** Tools that are offered. */
 export const tools = guarded(limitedBy(GenerationRequestSchema.field.tools, offered), listProblem)
 
 const namedChoice = z.object({ type: z.enum(['function', 'custom']), name })
@@ -73,7 +70,6 @@ const allowedTools = z.object({
   tools: guarded(z.array(z.discriminatedUnion('type', [namedChoice, hostedChoice], errors)).min(1), listProblem),
 })
 
-/** Whether and which tools are called. */
 export const toolChoice = z
   .union(
     [
@@ -84,14 +80,10 @@ export const toolChoice = z
   )
   .meta({ id: 'ToolChoice' })
 
-const formatName = JsonSchemaFormatSchema.field.name
-const jsonSchema = z.object({
+const jsonFormat = z.object({
   type: z.literal('json_schema'),
-  name: limitedBy(
-    formatName,
-    z.string().regex(/^[\w-]+$/, `must have 1 to ${limitOf(formatName).most} letters, digits, _ or -`),
-  ),
-  schema: freeObject('A JSON Schema, interpreted by the provider.'),
+  name: formatName,
+  schema: jsonSchema,
   strict: z.boolean().nullish(),
   description: z.string().nullish(),
 })
@@ -99,7 +91,7 @@ const jsonSchema = z.object({
 export const format = z
   .discriminatedUnion(
     'type',
-    [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonSchema],
+    [z.object({ type: z.literal('text') }), z.object({ type: z.literal('json_object') }), jsonFormat],
     typeErrors(),
   )
   .meta({ id: 'TextFormat' })

@@ -50,7 +50,6 @@ export const activityItem = z
   })
   .meta({ id: 'Activity' })
 
-/** A generation that has ended. */
 export const generationRecord = z
   .strictObject({
     id: z.string(),

@@ -32,10 +32,8 @@ import { Exchange } from './run/exchange/exchange.ts'
 import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
 import { RefusalLog } from './run/exchange/refusal-log.ts'
 
-/** The services of this process. */
 export const services = [IdentityService, FederationService] as const
 
-/** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [{ file: 'identity.sqlite', exclusive: false, schema: SQLITE }],
   mongo: MONGO,
@@ -104,7 +102,6 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   }
 }
 
-/** What exchanges need. */
 interface ExchangesOptions {
   readonly config: Config
   readonly stores: Omit<Ports, 'identity'>
@@ -165,11 +162,11 @@ async function openStores(
  * What encrypts the signing keys: the operator's keys or, in a data folder, the one that its first start created. That
  * one is also used to decrypt what it has encrypted if others are given. Undefined: a MongoDB store without a key.
  */
-async function sealOf({ encryptionKeys: given, store }: Config, stored: SigningKeys): Promise<KeySeal | undefined> {
-  const setting = { keys: given, source: 'PORTICO_KEY_ENCRYPTION_KEY' }
-  if (store.kind === 'mongodb') return given.length === 0 ? undefined : new KeySeal(setting)
+async function sealOf({ encryptionKeys: keys, store }: Config, stored: SigningKeys): Promise<KeySeal | undefined> {
+  const setting = { keys, source: 'PORTICO_KEY_ENCRYPTION_KEY' }
+  if (store.kind === 'mongodb') return keys.length === 0 ? undefined : new KeySeal(setting)
   const path = encryptionKeyPath(store.directory)
-  if (given.length > 0 && !existsSync(path)) return new KeySeal(setting)
+  if (keys.length > 0 && !existsSync(path)) return new KeySeal(setting)
   const own = folderEncryptionKey(store.directory, (await stored.list()).length > 0)
-  return new KeySeal(given.length > 0 ? { ...setting, keys: [...given, own] } : { keys: [own], source: path })
+  return new KeySeal(keys.length > 0 ? { ...setting, keys: [...keys, own] } : { keys: [own], source: path })
 }

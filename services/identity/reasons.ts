@@ -2,7 +2,6 @@ import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/reasons.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 
-/** What the identity service rejects with. */
 export const reasons = {
   ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },

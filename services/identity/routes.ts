@@ -22,7 +22,6 @@ import type { KeyRing } from './run/access-token/key-ring.ts'
 import type { Exchange } from './run/exchange/exchange.ts'
 import type { ExchangeSteps } from './run/exchange/exchange-steps.ts'
 
-/** What the handlers need. */
 export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly store: IdentityStore
   readonly issuerKeys: IssuerKeys
@@ -37,7 +36,6 @@ export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
 }
 
-/** The routes of the identity service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const identity = route(IdentityService, { ...authentication(dependencies), ...apiKeys(dependencies) })
   const federation = route(FederationService, {

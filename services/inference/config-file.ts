@@ -8,7 +8,6 @@ import { model, policyMembers, toPolicy } from './config-models.ts'
 import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 
-/** A configured provider. */
 export interface ProviderConfig {
   readonly id: string
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic'

@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { nanosOf } from './domain/cost.ts'
 import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
-import { nanosOf } from './domain/money.ts'
 
 /** US dollars per million tokens: a number, or decimal digits as text; at most nine digits after the point. */
 const price = z.union([z.number(), z.string()]).transform((value, context): bigint => {
@@ -24,7 +24,6 @@ const pricing = z
     }),
   )
 
-/** Members of a data policy, of a provider or of one of its models. */
 export const policyMembers = {
   dataCollection: z.enum(['allow', 'deny']).optional(),
   zdr: z.boolean().optional(),
@@ -33,8 +32,8 @@ export const policyMembers = {
 }
 
 /** The data policy that the operator sets; undefined: none. */
-export function toPolicy(given: z.output<z.ZodObject<typeof policyMembers>>): Partial<DataPolicy> | undefined {
-  const { dataCollection, zdr, distillable, quantization } = given
+export function toPolicy(members: z.output<z.ZodObject<typeof policyMembers>>): Partial<DataPolicy> | undefined {
+  const { dataCollection, zdr, distillable, quantization } = members
   const policy = {
     ...(dataCollection !== undefined && { collects: dataCollection === 'allow' }),
     ...(zdr !== undefined && { retainsNothing: zdr }),
@@ -44,7 +43,6 @@ export function toPolicy(given: z.output<z.ZodObject<typeof policyMembers>>): Pa
   return Object.keys(policy).length === 0 ? undefined : policy
 }
 
-/** A configured model. */
 export const model = z
   .strictObject({
     id: z.string().min(1).max(256),

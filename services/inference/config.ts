@@ -7,7 +7,6 @@ import { booleanVariable, integerVariable, urlVariable } from '#shared/config/va
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { modelListOf, resolveModel } from './domain/model-list.ts'
 
-/** Settings of the inference service. */
 export interface Config {
   readonly store: StoreConfig
   /** In order: those of the file, then OpenAI, Anthropic, OpenRouter and Ollama as their variables are set. */
@@ -94,8 +93,8 @@ function providersOf(values: Values, env: Environment): Pick<Config, 'providers'
   const listed = (file?.providers ?? []).map((provider) => {
     return provider.models.length > 0 ? provider : { ...provider, models: defaultModels(provider.id) }
   })
-  const known = wellKnown(values, env).filter(({ id }) => !listed.some((provider) => provider.id === id))
-  const providers = [...listed, ...known]
+  const wellKnownOnes = wellKnown(values, env).filter(({ id }) => !listed.some((provider) => provider.id === id))
+  const providers = [...listed, ...wellKnownOnes]
   const first = providers.find(({ models }) => models.length > 0)
   const defaultModel =
     file?.defaultModel ?? (first === undefined ? 'portico/echo' : `${first.id}/${first.models[0]?.id}`)
@@ -103,7 +102,7 @@ function providersOf(values: Values, env: Environment): Pick<Config, 'providers'
 }
 
 function wellKnown(values: Values, env: Environment): ProviderConfig[] {
-  const found: ProviderConfig[] = []
+  const providers: ProviderConfig[] = []
   const add = (
     id: string,
     protocol: ProviderConfig['protocol'],
@@ -112,7 +111,7 @@ function wellKnown(values: Values, env: Environment): ProviderConfig[] {
   ): void => {
     const file = key && env[fileVariableOf(key)]
     const apiKey = { apiKey: key && values[key], ...(file && { apiKeyFile: resolve(file) }) }
-    found.push({ id, protocol, baseUrl, ...apiKey, headers: {}, models: defaultModels(id) })
+    providers.push({ id, protocol, baseUrl, ...apiKey, headers: {}, models: defaultModels(id) })
   }
   const { OPENAI_BASE_URL, ANTHROPIC_BASE_URL, OLLAMA_HOST } = values
   if (values.OPENAI_API_KEY)
@@ -122,7 +121,7 @@ function wellKnown(values: Values, env: Environment): ProviderConfig[] {
   }
   if (values.OPENROUTER_API_KEY) add('openrouter', 'openai', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY')
   if (OLLAMA_HOST !== undefined) add('ollama', 'openai', OLLAMA_HOST, undefined)
-  return found
+  return providers
 }
 
 function defaultModels(id: string): ProviderConfig['models'] {

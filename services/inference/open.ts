@@ -25,10 +25,8 @@ import { createRoutes } from './routes.ts'
 import { RowCloser } from './run/row-closer.ts'
 import { RowKeeper } from './run/row-keeper.ts'
 
-/** The services of this process. */
 export const services = [InferenceService, PresetService, UsageService] as const
 
-/** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [
     { file: 'inference.sqlite', exclusive: true, schema: SQLITE },
@@ -46,11 +44,9 @@ export interface Opened extends AsyncDisposable {
 export interface Dependencies {
   readonly clock: Clock
   readonly logger: Logger
-  /** The identity service. */
   readonly identity: Transport
 }
 
-/** Opens the service. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger, identity } = dependencies
   await using opening = new AsyncDisposableStack()

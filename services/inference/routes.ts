@@ -12,13 +12,11 @@ import { presetHandlers } from './rpc/presets.ts'
 import { usageHandlers } from './rpc/usage.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
-/** What the handlers need. */
 export interface HandlerDependencies extends Omit<GenerationDependencies, 'readSettings'> {
   readonly presets: PresetStore
   readonly clock: Clock
 }
 
-/** The routes of the inference service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const reader = new SettingsReader(fromStoredSettings)
   const generations = { ...dependencies, readSettings: reader.read.bind(reader) }

@@ -11,6 +11,26 @@ export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The members of a value that may be no object, and then has none. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {}
+}
+
+/** The items of a value that may be no list, and then has none. */
+export function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The object that a text is the JSON of; undefined: it is none. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: JsonValue = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Deepest nesting of free-form JSON that services exchange: protobuf allows 100 of its own levels, of which three are
  * one level here, and messages and events are around it.

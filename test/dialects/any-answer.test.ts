@@ -31,7 +31,7 @@ import type { ProviderMapper } from '#services/inference/adapters/http/provider-
 import { OpenaiMapper } from '#services/inference/adapters/openai/mapper.ts'
 import { ResponsesMapper } from '#services/inference/adapters/openai-responses/mapper.ts'
 import { Meter } from '#services/inference/domain/meter.ts'
-import { shown, wholeOf } from '#services/inference/rpc/generations.ts'
+import { eventForCaller, wholeOf } from '#services/inference/rpc/generations.ts'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { fixture } from '#test/support/provider-stub.ts'
@@ -157,7 +157,7 @@ for (const name of readdirSync(new URL('../fixtures/providers/', import.meta.url
         const mapper = open()
         const isWhole = takes(mapper, name, numbersOf(seed))
         const taken = new Meter(undefined, 5n).take(mapper.take())
-        const events = taken.map((event) => shown(event, served))
+        const events = taken.map((event) => eventForCaller(event, served))
         const sent = create(StreamGenerateResponseSchema, { events })
         fromBinary(StreamGenerateResponseSchema, toBinary(StreamGenerateResponseSchema, sent))
         for (const { streamed } of DIALECTS) {
@@ -167,7 +167,7 @@ for (const name of readdirSync(new URL('../fixtures/providers/', import.meta.url
           for (const [, data = ''] of frames.take().matchAll(/^data: (\{.*)$/gm)) fits(schema, JSON.parse(data))
         }
         if (!isWhole) return
-        const generation = wholeOf(taken.map((event) => shown(event, served)))
+        const generation = wholeOf(taken.map((event) => eventForCaller(event, served)))
         fromBinary(GenerationSchema, toBinary(GenerationSchema, generation))
         for (const { whole, next } of DIALECTS) {
           const answer = JSON.parse(JSON.stringify(whole[1](generation)))

@@ -65,7 +65,7 @@ const OWN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
   },
   'Members that no service is sent: they are checked, and at most reported as not applied': {
     'gateway/generation/plugins.ts': ['1_024', '1_024', '1_024', '10', '25', '8', '16', '8', '256', '65536'],
-    'gateway/generation/response-cache.ts': ['86_400'],
+    'gateway/generation/request.ts': ['86_400'],
     'gateway/generation/settings.ts': ['64', '256'],
     'gateway/responses/body.ts': ['8_388_608', '256', '2'],
     'gateway/chat/body.ts': ['2'],

@@ -41,7 +41,6 @@ function growthOf(frames: ChatFrames, { kind, toolCall }: PartStarted, number: n
   }
 }
 
-/** A part that has begun. */
 interface LivePart {
   readonly kind: Kind
   /** Of a thought or a call: its number among those. */

@@ -15,9 +15,9 @@ export function toIssuerSettings(body: Body): MessageInitShape<typeof IssuerSett
   return settings
 }
 
-export function fromIssuer(shown: Issuer | undefined): JsonOf<typeof issuer> {
-  if (shown?.settings === undefined) throw new Error('identity returned no issuer')
-  const { issuerId, settings, revision, createTime, updateTime, keyHealth: health } = shown
+export function fromIssuer(record: Issuer | undefined): JsonOf<typeof issuer> {
+  if (record?.settings === undefined) throw new Error('identity returned no issuer')
+  const { issuerId, settings, revision, createTime, updateTime, keyHealth: health } = record
   const { keySource } = settings
   return {
     id: issuerId,

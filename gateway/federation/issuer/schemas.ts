@@ -38,7 +38,6 @@ const keyHealth = z.strictObject({
     .meta({ description: 'Nothing is fetched before that time; null: keys are fetched when they are needed' }),
 })
 
-/** An issuer as it is shown. */
 export const issuer = z
   .strictObject({
     id: z.string(),

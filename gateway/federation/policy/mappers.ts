@@ -32,9 +32,9 @@ export function toChecks({ scope, token_type: tokenType }: z.output<typeof check
   return { scope, tokenType }
 }
 
-export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
-  if (shown?.settings === undefined) throw new Error('identity returned no policy')
-  const { policyId, settings, issuerDeleted, revision, createTime, updateTime } = shown
+export function fromPolicy(record: Policy | undefined): JsonOf<typeof policy> {
+  if (record?.settings === undefined) throw new Error('identity returned no policy')
+  const { policyId, settings, issuerDeleted, revision, createTime, updateTime } = record
   const { scope, tokenType } = settings.checks ?? {}
   return {
     id: policyId,

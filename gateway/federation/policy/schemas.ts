@@ -19,13 +19,12 @@ export const checks = z.strictObject(
 )
 
 export const addCheckBody = checks.refine(
-  (given) => Object.values(given).filter((value) => value !== undefined).length === 1,
+  (members) => Object.values(members).filter((value) => value !== undefined).length === 1,
   {
     error: 'must have one of scope and token_type',
   },
 )
 
-/** The check of a path. */
 export const checkParameter = z.enum(['scope', 'token_type']).meta({ description: 'Check' })
 
 const fields = {
@@ -46,7 +45,6 @@ export const createPolicyBody = z
 /** Body of policies.update: what is left out stays as it is, null is removed. */
 export const updatePolicyBody = z.strictObject(fields).partial()
 
-/** A policy as it is shown. */
 export const policy = z
   .strictObject({
     id: z.string(),

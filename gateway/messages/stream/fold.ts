@@ -21,7 +21,6 @@ interface Coming {
   whole: Part | undefined
 }
 
-/** The part whose block is streamed. */
 interface Live extends Coming {
   /** Undefined: the block has not begun. */
   prefix: DeltaPrefix | undefined
@@ -135,8 +134,8 @@ export class MessagesFold {
   #open(live: Live): DeltaPrefix {
     const { kind } = live.started
     live.prefix = this.#frames.prefix(this.#block, GROWING[kind] ?? 'text')
-    const begun = BEGINNINGS[kind]?.(live.started) ?? EMPTY_TEXT
-    this.#frames.start(this.#block, beginningOf({ ...besidesOf(live.started.providerMetadata), ...begun }))
+    const beginning = BEGINNINGS[kind]?.(live.started) ?? EMPTY_TEXT
+    this.#frames.start(this.#block, beginningOf({ ...besidesOf(live.started.providerMetadata), ...beginning }))
     return live.prefix
   }
 

@@ -34,7 +34,6 @@ export class MessageFrames {
     this.#write('content_block_start', { index, content_block: block })
   }
 
-  /** The beginning of the events by which a block grows. */
   prefix(index: number, growing: keyof typeof GROWING): DeltaPrefix {
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${GROWING[growing]}":`
   }

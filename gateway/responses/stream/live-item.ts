@@ -13,7 +13,7 @@ export class LiveItem {
   readonly #frames: ResponsesFrames
   readonly #narrator: Narrator
   #delta: DeltaPrefix | undefined
-  #begun: OutputItem | undefined
+  #item: OutputItem | undefined
   readonly #sources: Source[] = []
   readonly #tokens: LogProbability[] = []
   #text = ''
@@ -44,9 +44,9 @@ export class LiveItem {
   extend(text: string, tokens: readonly LogProbability[] = []): void {
     if (!this.#added && text !== '') this.#begin()
     this.#text += text
-    if (tokens.length > 0 && this.#begun !== undefined && this.#narrator.tokens !== undefined) {
+    if (tokens.length > 0 && this.#item !== undefined && this.#narrator.tokens !== undefined) {
       for (const token of tokens) this.#tokens.push(token)
-      this.#narrator.tokens(this.#frames, this.#place, this.#begun, text, tokens.map(fromToken))
+      this.#narrator.tokens(this.#frames, this.#place, this.#item, text, tokens.map(fromToken))
     } else if (this.#delta !== undefined) this.#frames.delta(this.#delta, text)
   }
 
@@ -74,7 +74,7 @@ export class LiveItem {
 
   #begin(): void {
     const item = this.#add(partSoFar(this.#started, ''))
-    this.#begun = item
+    this.#item = item
     this.#delta = this.#narrator.begin(this.#frames, this.#place, item)
   }
 

@@ -34,7 +34,6 @@ export class ItemQueue {
     this.#frames = frames
   }
 
-  /** Those that are done. */
   get done(): OutputItem[] {
     return this.#done
   }

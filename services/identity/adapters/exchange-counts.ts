@@ -12,15 +12,15 @@ export class MemoryExchangeCounts implements ExchangeCounts {
 
   async add(interval: number, admitted: readonly RecentExchanges[]): Promise<RecentExchanges[]> {
     return admitted.map(({ network, counts }) => {
-      const known = this.#networks.get(network) ?? new Map<number, number>()
+      const ofNetwork = this.#networks.get(network) ?? new Map<number, number>()
       this.#networks.delete(network)
-      this.#networks.set(network, known)
-      for (const old of known.keys()) if (old <= interval - INTERVALS) known.delete(old)
+      this.#networks.set(network, ofNetwork)
+      for (const old of ofNetwork.keys()) if (old <= interval - INTERVALS) ofNetwork.delete(old)
       for (const [age, count] of counts.entries()) {
-        if (count > 0) known.set(interval - age, (known.get(interval - age) ?? 0) + count)
+        if (count > 0) ofNetwork.set(interval - age, (ofNetwork.get(interval - age) ?? 0) + count)
       }
       this.#forget()
-      const total = Array.from({ length: INTERVALS }, (_, age) => known.get(interval - age) ?? 0)
+      const total = Array.from({ length: INTERVALS }, (_, age) => ofNetwork.get(interval - age) ?? 0)
       return create(RecentExchangesSchema, { network, counts: total })
     })
   }

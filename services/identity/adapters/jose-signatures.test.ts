@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ExchangeStep_Verdict } from '#gen/portico/identity/v1/federation_pb.js'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
+import { checkExpiry } from '#services/identity/domain/subject-token/rules.ts'
 import { JoseSignatures } from './jose-signatures.ts'
 
 const PAYLOAD = 'eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ'

@@ -11,8 +11,6 @@ const TABLES = [
   ...[issuers, policies, deletedPolicies, audit, auditRetention, replayClaims, exchangeCounts],
 ]
 
-/** The schema of `identity.sqlite`. */
 export const SQLITE = sqliteSchema(TABLES, AUDIT_RULES)
 
-/** The schema of what the identity service has in MongoDB. */
 export const MONGO = mongoSchema('identity', TABLES, { prefix: 'identity.' })

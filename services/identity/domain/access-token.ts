@@ -6,7 +6,6 @@ export interface TokenTarget {
   readonly keyId: string
 }
 
-/** What an exchange issues a token for. */
 export interface Grant {
   /** `sub` of the exchanged token. */
   readonly subject: string
@@ -100,8 +99,8 @@ export function claimsOf(
 export function readClaims(claims: unknown, issuer: string): AccessToken | undefined {
   if (!isObject(claims) || claims.iss !== issuer || claims.aud !== audienceOf(issuer)) return undefined
   const { exp, portico_key: key } = claims
-  if (!Number.isSafeInteger(exp) || !isObject(key)) return undefined
+  if (typeof exp !== 'number' || !Number.isSafeInteger(exp) || !isObject(key)) return undefined
   const { workspace_id: workspaceId, key_id: keyId } = key
   if (typeof workspaceId !== 'string' || typeof keyId !== 'string') return undefined
-  return { target: { workspaceId, keyId }, expires: exp as number }
+  return { target: { workspaceId, keyId }, expires: exp }
 }

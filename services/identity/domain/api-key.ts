@@ -18,7 +18,6 @@ export const KEY_KINDS: ReadonlyMap<Kind, { readonly name: string; readonly secr
 /** The terms of a key for which none were set. */
 export const NO_TERMS: KeyTerms = create(KeyTermsSchema)
 
-/** The name of a kind that keys have. */
 export function kindName(kind: Kind): string {
   return KEY_KINDS.get(kind)?.name ?? 'unknown'
 }

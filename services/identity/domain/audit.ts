@@ -20,7 +20,6 @@ export interface Changed {
   readonly after?: JsonObject
 }
 
-/** The entry of a change. */
 export function changeEntry({ organizationId, ...change }: Changed, { actorKeyId, time }: By): AuditEntry {
   const event = { case: 'change', value: { actorKeyId, ...change } } as const
   return create(AuditEntrySchema, { organizationId, time, event })

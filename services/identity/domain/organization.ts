@@ -1,6 +1,5 @@
 import { Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 
-/** The plans by their names. */
 export const PLAN_NAMES: ReadonlyMap<Plan, string> = new Map([
   [Plan.FREE, 'free'],
   [Plan.BUSINESS, 'business'],

@@ -57,12 +57,12 @@ export function keysAfter(
   candidate: Pick<SigningKey, 'kid' | 'x' | 'y' | 'sealed'>,
   { now, wanted = false }: { readonly now: number; readonly wanted?: boolean },
 ): readonly SigningKey[] | undefined {
-  const kept = keys.filter((key) => !isOver(key, keys, now))
+  const rest = keys.filter((key) => !isOver(key, keys, now))
   if (keys.length === 0) return [{ ...candidate, timeCreated: now, timeUsed: now }]
   if (wanted ? nextSigner(keys, now) === undefined : isNextDue(keys, now)) {
-    return [...kept, { ...candidate, timeCreated: now, timeUsed: now + PUBLISHED_AHEAD_MS }]
+    return [...rest, { ...candidate, timeCreated: now, timeUsed: now + PUBLISHED_AHEAD_MS }]
   }
-  return kept.length === keys.length ? undefined : kept
+  return rest.length === keys.length ? undefined : rest
 }
 
 /** Whether `keysAfter` would change anything. */

@@ -63,13 +63,13 @@ export function apiKeys({ store, clock }: { readonly store: IdentityStore; reado
       const principal = principalOf(context)
       const isOwn = key.case === 'keyId' && key.value === principal.apiKeyId
       if (!isOwn) managerOf(context)
-      const found = await (key.case === 'hash'
+      const owned = await (key.case === 'hash'
         ? store.findKey(key.value)
         : store.getKey(principal.workspaceId, parseKeyId(key.value)))
       // Keys of other workspaces do not exist.
-      const isThere = found?.key.workspaceId === principal.workspaceId && (isOwn || manages(principal, found.key.kind))
+      const isThere = owned?.key.workspaceId === principal.workspaceId && (isOwn || manages(principal, owned.key.kind))
       if (!isThere) throw new Rejection('API_KEY_NOT_FOUND', { key_id: key.value.slice(0, 64) })
-      return { apiKey: { ...found.key, terms: termsIn(found) } }
+      return { apiKey: { ...owned.key, terms: termsIn(owned) } }
     },
 
     async listApiKeys({ pageSize, pageToken, offset, kinds: only, enabledOnly }, context) {
@@ -120,7 +120,6 @@ export function apiKeys({ store, clock }: { readonly store: IdentityStore; reado
   } satisfies Partial<ServiceImpl<typeof IdentityService>>
 }
 
-/** Checks a key's identifier. */
 export function parseKeyId(keyId: string): string {
   check(/^key_[0-9A-Za-z]{1,60}$/.test(keyId), 'key_id', 'must be an id of the form key_…')
   return keyId
@@ -136,8 +135,8 @@ function manages({ kind }: Principal, ofKind: Kind): boolean {
 
 /** A key that the caller manages, by its identifier. Its kind never changes. Rejects with API_KEY_NOT_FOUND. */
 async function requireManagedKey(store: IdentityStore, manager: Principal, keyId: string): Promise<OwnedApiKey> {
-  const found = await store.getKey(manager.workspaceId, parseKeyId(keyId))
-  if (found !== undefined && manages(manager, found.key.kind)) return found
+  const apiKey = await store.getKey(manager.workspaceId, parseKeyId(keyId))
+  if (apiKey !== undefined && manages(manager, apiKey.key.kind)) return apiKey
   throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
 }
 
@@ -183,5 +182,5 @@ export function termsIn({ key: { terms = NO_TERMS }, workspaceLimitNanos }: Owne
 }
 
 function isSeq(payload: unknown): payload is number {
-  return Number.isSafeInteger(payload) && (payload as number) > 0
+  return typeof payload === 'number' && Number.isSafeInteger(payload) && payload > 0
 }

@@ -17,7 +17,6 @@ const checkRequest = checkLimits(ListAuditEntriesRequestSchema)
 /** Why an exchange by a known policy may be refused. A text that is not a JWT belongs to no policy. */
 const REASONS: ReadonlySet<string> = new Set([...STEP_NAMES.filter((step) => step !== 'form'), 'issuer_keys'])
 
-/** The audit log of organizations. */
 export function auditEntries({ auditLog }: { readonly auditLog: AuditLog }) {
   return {
     async listAuditEntries(request, context) {
@@ -46,5 +45,5 @@ function filterOf(request: ListAuditEntriesRequest): AuditFilter {
 }
 
 function isPosition(payload: unknown): payload is number {
-  return Number.isSafeInteger(payload) && (payload as number) > 0
+  return typeof payload === 'number' && Number.isSafeInteger(payload) && payload > 0
 }

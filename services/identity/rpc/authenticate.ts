@@ -41,48 +41,48 @@ export function authentication(dependencies: {
   const answers = new WeakMap<OwnedApiKey, AuthenticateResponse>()
 
   const findKey = async (apiKey: string) => {
-    const found = await store.findKey(hashOf(apiKey))
-    if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
-    return found
+    const key = await store.findKey(hashOf(apiKey))
+    if (key === undefined || !isUsable(key.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+    return key
   }
   const findTarget = async (token: string) => {
     const target = await tokens.verify(token)
     if (target === undefined) throw new Rejection('CREDENTIAL_REFUSED')
     if (target === 'expired') throw new Rejection('CREDENTIAL_REFUSED', OURS)
-    const found = await store.getKey(target.workspaceId, target.keyId)
+    const owned = await store.getKey(target.workspaceId, target.keyId)
     // No policy targets another kind; nor would a token of one that did be good.
-    if (found?.key.kind !== Kind.WORKSPACE || !isUsable(found.key, clock.now()))
+    if (owned?.key.kind !== Kind.WORKSPACE || !isUsable(owned.key, clock.now()))
       throw new Rejection('CREDENTIAL_REFUSED', OURS)
-    return found
+    return owned
   }
 
   return {
     async authenticate({ credential }) {
       if (credential.case === 'localOperator') return localOperator
       check(credential.case !== undefined, 'credential', 'must be set')
-      const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
-      let answer = answers.get(found)
+      const key = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
+      let answer = answers.get(key)
       if (answer === undefined) {
-        answer = answerOf(found)
-        answers.set(found, answer)
+        answer = answerOf(key)
+        answers.set(key, answer)
       }
       return answer
     },
 
     /** Its state is read from the store for each call. */
     async checkApiKey({ keyId }, context) {
-      const found = await store.getKey(principalOf(context).workspaceId, parseKeyId(keyId))
-      if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
-      return { terms: termsIn(found) }
+      const key = await store.getKey(principalOf(context).workspaceId, parseKeyId(keyId))
+      if (key === undefined || !isUsable(key.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+      return { terms: termsIn(key) }
     },
   } satisfies Partial<ServiceImpl<typeof IdentityService>>
 }
 
-function answerOf(found: OwnedApiKey): AuthenticateResponse {
-  const { organizationId } = found
-  const { keyId: apiKeyId, kind, workspaceId } = found.key
+function answerOf(key: OwnedApiKey): AuthenticateResponse {
+  const { organizationId } = key
+  const { keyId: apiKeyId, kind, workspaceId } = key.key
   return create(AuthenticateResponseSchema, {
     principal: { organizationId, workspaceId, apiKeyId, kind },
-    terms: termsIn(found),
+    terms: termsIn(key),
   })
 }

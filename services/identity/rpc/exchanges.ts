@@ -34,7 +34,7 @@ export function exchanges(dependencies: {
     /** Counts for all gateways together, by the wall clock, which is all that processes have in common. */
     async countExchanges(request) {
       checkCount(request)
-      for (const [i, recent] of request.admitted.entries()) checkRecent(recent, `admitted[${i}]`)
+      for (const [i, counts] of request.admitted.entries()) checkRecent(counts, `admitted[${i}]`)
       return { totals: await exchangeCounts.add(Math.floor(clock.now() / INTERVAL_MS), request.admitted) }
     },
   } satisfies Partial<ServiceImpl<typeof FederationService>>

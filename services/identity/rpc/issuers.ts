@@ -23,7 +23,6 @@ const FIELDS = IssuerSettingsSchema.fields.map(({ name }) => name)
 const checkSettingsLimits = checkLimits(IssuerSettingsSchema)
 const parseSlice = sliceParser(ListIssuersRequestSchema)
 
-/** The issuers of organizations. */
 export function issuers(dependencies: {
   readonly federation: FederationStore
   readonly organizations: OrganizationStore
@@ -105,8 +104,8 @@ function checkSettings(settings: IssuerSettings, issuerKeys: IssuerKeys): void {
   const { keySource } = settings
   const isShort = keySource.case !== 'jwks' || Buffer.byteLength(keySource.value) <= MAX_JWKS_BYTES
   check(isShort, 'jwks', `must have at most ${MAX_JWKS_BYTES} bytes`)
-  const found = issuerKeys.problemOf(settings)
-  if (found !== undefined) throw invalid(found.field, found.problem)
+  const problem = issuerKeys.problemOf(settings)
+  if (problem !== undefined) throw invalid(problem.field, problem.problem)
 }
 
 function parseId(issuerId: string): string {

@@ -42,7 +42,7 @@ export function policies(dependencies: Dependencies) {
   const { federation, organizations, store, conditions, clock } = dependencies
 
   /** Whether issuers were deleted is shown with the policies. */
-  async function shown(organizationId: string, policies: readonly Policy[]) {
+  async function viewsOf(organizationId: string, policies: readonly Policy[]) {
     const issuerIds = policies.map(({ settings }) => settings.issuerId)
     const present = await federation.presentIssuers(organizationId, issuerIds)
     return policies.map((policy) => ({ ...policy, issuerDeleted: !present.has(policy.settings.issuerId) }))
@@ -58,8 +58,8 @@ export function policies(dependencies: Dependencies) {
     const policyId = parsePolicyId(request.policyId)
     const policy = await federation.revisePolicy(organizationId, policyId, decide, byOf(admin, clock))
     if (policy === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
-    const [found] = await shown(organizationId, [policy])
-    return { policy: found }
+    const [view] = await viewsOf(organizationId, [policy])
+    return { policy: view }
   }
 
   return {
@@ -76,7 +76,7 @@ export function policies(dependencies: Dependencies) {
         return { ...settings, workspaceId }
       }
       const policy = await federation.createPolicy(organizationId, randomUUID(), decide, byOf(admin, clock))
-      const [created] = await shown(organizationId, [policy])
+      const [created] = await viewsOf(organizationId, [policy])
       return { policy: created, warnings }
     },
 
@@ -85,14 +85,14 @@ export function policies(dependencies: Dependencies) {
       const policyId = parsePolicyId(request.policyId)
       const policy = await federation.getPolicy(organizationId, policyId)
       if (policy === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
-      const [found] = await shown(organizationId, [policy])
-      return { policy: found }
+      const [view] = await viewsOf(organizationId, [policy])
+      return { policy: view }
     },
 
     async listPolicies(request, context) {
       const { organizationId } = adminOf(context, request.organizationId)
       const { items, total } = await federation.listPolicies(organizationId, parseSlice(request), request.issuerId)
-      return { policies: await shown(organizationId, items), totalSize: total }
+      return { policies: await viewsOf(organizationId, items), totalSize: total }
     },
 
     async updatePolicy(request, context) {

@@ -14,8 +14,7 @@ import type { Conditions } from '../ports/conditions.ts'
 import type { FederationStore } from '../ports/federation-store.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import type { OrganizationStore } from '../ports/organization-store.ts'
-import type { ExchangeSteps } from '../run/exchange/exchange-steps.ts'
-import type { Candidate } from '../run/exchange/ground-checks.ts'
+import type { Candidate, ExchangeSteps } from '../run/exchange/exchange-steps.ts'
 import { adminOf } from './callers.ts'
 import { checkPolicySettings, parsePolicyId, workspaceOf } from './policies.ts'
 
@@ -30,7 +29,6 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** Rehearsals of exchanges. */
 export function rehearsals(dependencies: Dependencies) {
   const { steps, clock } = dependencies
   return {
@@ -59,15 +57,15 @@ function formFailed(problem: string): Step[] {
 
 async function groundOf(request: TestPolicyRequest, dependencies: Dependencies): Promise<Candidate['ground']> {
   const { federation, organizations, store, conditions } = dependencies
-  const { organizationId, policy: given } = request
-  if (given.case === 'policyId') {
-    const ground = await federation.findPolicy(parsePolicyId(given.value))
+  const { organizationId, policy: draft } = request
+  if (draft.case === 'policyId') {
+    const ground = await federation.findPolicy(parsePolicyId(draft.value))
     if (ground !== undefined && !('deleted' in ground) && ground.policy.organizationId === organizationId) return ground
-    throw new Rejection('POLICY_NOT_FOUND', { policy_id: given.value })
+    throw new Rejection('POLICY_NOT_FOUND', { policy_id: draft.value })
   }
-  check(given.case === 'settings', 'policy', 'must be set')
-  const workspaceId = await workspaceOf(store, organizationId, given.value.keyId)
-  const settings = { ...given.value, workspaceId }
+  check(draft.case === 'settings', 'policy', 'must be set')
+  const workspaceId = await workspaceOf(store, organizationId, draft.value.keyId)
+  const settings = { ...draft.value, workspaceId }
   checkPolicySettings(settings, conditions)
   const [organization, issuer, key] = await Promise.all([
     organizations.getOrganization(organizationId),

@@ -20,9 +20,9 @@ export async function issuerUrlOf(
   organizationId: string,
   issuerId: string,
 ): Promise<string> {
-  const found = await federation.getIssuer(organizationId, issuerId)
-  check(found !== undefined, 'issuer_id', 'must be the id of an issuer of the organization')
-  return found.settings.issuerUrl
+  const issuer = await federation.getIssuer(organizationId, issuerId)
+  check(issuer !== undefined, 'issuer_id', 'must be the id of an issuer of the organization')
+  return issuer.settings.issuerUrl
 }
 
 /** Policies of an issuer that would be unwise if it had this address, and why. */

@@ -22,7 +22,7 @@ export class AuditRetention implements AsyncDisposable {
   readonly #options: AuditRetentionOptions
   readonly #timer: NodeJS.Timeout
   #expiring: Promise<void> | undefined
-  #stopped = false
+  #isStopped = false
 
   constructor(options: AuditRetentionOptions) {
     this.#options = options
@@ -33,7 +33,7 @@ export class AuditRetention implements AsyncDisposable {
   /** Stops after the commit in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
-    this.#stopped = true
+    this.#isStopped = true
     await this.#expiring
   }
 
@@ -52,6 +52,6 @@ export class AuditRetention implements AsyncDisposable {
   async #expire(): Promise<void> {
     const { audit, clock, keepDays } = this.#options
     const before = clock.now() - keepDays * DAY_MS
-    while (!this.#stopped && (await audit.expire(before, AT_ONCE)) > 0);
+    while (!this.#isStopped && (await audit.expire(before, AT_ONCE)) > 0);
   }
 }

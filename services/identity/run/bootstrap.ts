@@ -18,7 +18,7 @@ export interface BootstrapResult {
   readonly createdApiKey?: string
 }
 
-interface Wanted {
+interface BootstrapKey {
   readonly kind: Kind
   readonly variable: string
   readonly isGiven: boolean
@@ -36,8 +36,8 @@ export async function bootstrap(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<BootstrapResult> {
   const [management, api] = [
-    wanted(Kind.MANAGEMENT, 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', chosen.managementKey),
-    wanted(Kind.WORKSPACE, 'PORTICO_BOOTSTRAP_API_KEY', chosen.apiKey),
+    bootstrapKey(Kind.MANAGEMENT, 'PORTICO_BOOTSTRAP_MANAGEMENT_KEY', chosen.managementKey),
+    bootstrapKey(Kind.WORKSPACE, 'PORTICO_BOOTSTRAP_API_KEY', chosen.apiKey),
   ] as const
   const by: By = { time: clock.now() }
   const workspace = { id: randomId('wrk'), name: 'Default' }
@@ -75,11 +75,11 @@ export async function bootstrap(
   }
 }
 
-function wanted(kind: Kind, variable: string, secret: string | undefined): Wanted {
+function bootstrapKey(kind: Kind, variable: string, secret: string | undefined): BootstrapKey {
   return { kind, variable, isGiven: secret !== undefined, secret: secret ?? newSecret(kind) }
 }
 
-function conflictOf(key: Wanted, record: ApiKey, workspaceId: string): string | undefined {
+function conflictOf(key: BootstrapKey, record: ApiKey, workspaceId: string): string | undefined {
   if (record.workspaceId !== workspaceId) return 'is already a key of another workspace'
   return record.kind === key.kind ? undefined : `is already a ${kindName(record.kind)} key`
 }

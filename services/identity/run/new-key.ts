@@ -11,8 +11,13 @@ export function newKey(
   { terms = NO_TERMS, ...rest }: Pick<ApiKey, 'workspaceId' | 'kind' | 'name' | 'expireTime' | 'terms'>,
   by: By,
 ): ApiKey {
-  const known = { keyId: randomId('key'), hash: hashOf(secret), prefix: prefixOf(secret), creatorKeyId: by.actorKeyId }
-  return create(ApiKeySchema, { ...rest, ...known, terms, createTime: by.time, updateTime: by.time })
+  const identity = {
+    keyId: randomId('key'),
+    hash: hashOf(secret),
+    prefix: prefixOf(secret),
+    creatorKeyId: by.actorKeyId,
+  }
+  return create(ApiKeySchema, { ...rest, ...identity, terms, createTime: by.time, updateTime: by.time })
 }
 
 /** Generates a secret: the prefix of its kind, and 40 random letters and digits (about 238 bits). */

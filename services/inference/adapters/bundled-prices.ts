@@ -15,7 +15,7 @@ const TTL_MS = 60_000
  */
 export class BundledPrices implements PriceList {
   readonly #addresses: ReadonlyMap<string, string>
-  readonly #known = new LRUCache<string, { readonly listed: ListedModel | undefined }>({ max: MOST_NAMES, ttl: TTL_MS })
+  readonly #cache = new LRUCache<string, { readonly listed: ListedModel | undefined }>({ max: MOST_NAMES, ttl: TTL_MS })
 
   /** Providers are found by their address if the list knows it, otherwise by their id. */
   constructor(providers: readonly { readonly id: string; readonly baseUrl: string }[]) {
@@ -26,10 +26,10 @@ export class BundledPrices implements PriceList {
     const address = this.#addresses.get(providerId)
     if (address === undefined) return undefined
     const name = `${providerId}/${modelId}`
-    const known = this.#known.get(name)
+    const known = this.#cache.get(name)
     if (known !== undefined) return known.listed
     const listed = await look(providerId, address, modelId)
-    this.#known.set(name, { listed })
+    this.#cache.set(name, { listed })
     return listed
   }
 }
@@ -37,11 +37,11 @@ export class BundledPrices implements PriceList {
 async function look(providerId: string, address: string, modelId: string): Promise<ListedModel | undefined> {
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
   // It also accepts names that only resemble a provider's.
-  const own = (found: Provider | undefined) => (found?.id === providerId ? found : undefined)
+  const own = (candidate: Provider | undefined) => (candidate?.id === providerId ? candidate : undefined)
   const provider = findProvider({ providerApiUrl: address }) ?? own(findProvider({ providerId }))
-  const found = provider && calcPrice({}, modelId, { provider })
-  if (!found) return undefined
-  return { pricing: pricingOf(found.model_price), contextLength: contextOf(found.model) }
+  const price = provider && calcPrice({}, modelId, { provider })
+  if (!price) return undefined
+  return { pricing: pricingOf(price.model_price), contextLength: contextOf(price.model) }
 }
 
 function contextOf({ context_window: tokens }: ModelInfo): number | undefined {

@@ -35,12 +35,9 @@ function lastCacheable(
   messages: readonly Message[],
   among: (message: Message) => boolean,
 ): { readonly message: number; readonly part: Part } | undefined {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i] as Message
-    const part = among(message) ? message.parts.findLast(isCacheable) : undefined
-    if (part !== undefined) return { message: i, part }
-  }
-  return undefined
+  const at = messages.findLastIndex((message) => among(message) && message.parts.some(isCacheable))
+  const part = messages[at]?.parts.findLast(isCacheable)
+  return part && { message: at, part }
 }
 
 /**
@@ -75,10 +72,9 @@ export function markersOf({ messages, tools, hostedTools }: Parameters<typeof wi
   return messages.reduce((sum, { parts }) => sum + inParts(parts), onTools + onHosted)
 }
 
-/** Replaces the hints in a request by this marker. */
 export function withHintsAs<R extends GenerationRequest>(request: R, cacheControl: CacheControl): R {
-  const confirmed = <T extends Part | Tool>(marked: T): T =>
-    marked.cacheControl?.hint ? { ...marked, cacheControl } : marked
+  const confirmed = <T extends Part | Tool>(target: T): T =>
+    target.cacheControl?.hint ? { ...target, cacheControl } : target
   const messages = request.messages.map((message) => ({ ...message, parts: message.parts.map(confirmed) }))
   return { ...request, messages, tools: request.tools.map(confirmed) }
 }

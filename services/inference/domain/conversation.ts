@@ -1,7 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Part, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 
-/** The content of a part. */
 export type Content = Part['part']
 /** The same, with only the members that are given. */
 export type ContentInit = NonNullable<Exclude<MessageInitShape<typeof PartSchema>, Part>['part']>

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { costOf, outputCostOf, saysAll } from './cost.ts'
-import { nanosOf } from './money.ts'
+import { costOf, nanosOf, outputCostOf, saysAll } from './cost.ts'
 
 const nothing = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
 const prices = {

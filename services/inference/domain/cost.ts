@@ -1,7 +1,26 @@
 import type { Pricing, Usage } from '#gen/portico/inference/v1/inference_pb.js'
-import type { Billed } from './ledger/billed.ts'
 
-/** What of a usage is charged for. */
+/** What a provider bills, besides tokens at their plain price. Undefined members: nothing. */
+export interface Billed {
+  /** Tokens written to a cache that keeps them for an hour. */
+  readonly longCacheWriteTokens?: bigint | undefined
+  /** Web searches by its own tool. */
+  readonly webSearches?: bigint | undefined
+  /** File searches by its own tool. */
+  readonly fileSearches?: bigint | undefined
+  /** Whether another of its tools ran that has a price of its own. */
+  readonly otherTools?: boolean | undefined
+  /** Minimum price of tokens in percent of the plain price, according to the answer. */
+  readonly pricePercent?: number | undefined
+}
+
+/** The cost of an answer that a provider reports, in nano-dollars. */
+export interface ReportedCost {
+  readonly nanos: bigint
+  /** The part that the output caused. */
+  readonly outputNanos: bigint
+}
+
 type TokenCounts = Pick<Usage, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>
 
 /** What determines a cost, besides usage and prices. */
@@ -88,4 +107,21 @@ function tokensOf(usage: TokenCounts, prices: Pricing, longTokens: bigint): bigi
 function rounded(millionths: bigint, percent = 100): bigint {
   const nanos = (millionths * BigInt(percent) + 50n * MILLION) / (100n * MILLION)
   return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
+}
+
+const NANOS = 1_000_000_000n
+
+/**
+ * Converts US dollars in decimal digits, at most nine after the point, to nano-dollars; undefined if the text is not
+ * such a number.
+ */
+export function nanosOf(dollars: string): bigint | undefined {
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(dollars) ?? []
+  return whole === undefined ? undefined : BigInt(whole) * NANOS + BigInt(fraction.padEnd(9, '0'))
+}
+
+/** Converts nano-dollars to US dollars in decimal digits. */
+export function dollarsOf(nanos: bigint): string {
+  const fraction = (nanos % NANOS).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${nanos / NANOS}${fraction === '' ? '' : `.${fraction}`}`
 }

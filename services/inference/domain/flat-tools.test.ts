@@ -31,7 +31,7 @@ test('every tool has a name that no other has, and a call by it is a call of tha
     const flat = new FlatTools(tools)
     const names = tools.map(({ name, namespace }) => flat.nameOf(name, namespace?.name))
     assert.deepEqual(names, expected)
-    const called = names.map((name) => flat.called(name))
+    const called = names.map((name) => flat.toolOf(name))
     assert.deepEqual(
       called.map(({ name, namespace }) => [name, namespace]),
       tools.map(({ name, namespace }) => [name, namespace?.name]),

@@ -2,7 +2,7 @@ import type { Tool } from '#gen/portico/inference/v1/inference_pb.js'
 
 const MAX_NAME = 64
 
-interface Called {
+interface ToolPlace {
   readonly name: string
   readonly namespace?: string
 }
@@ -14,7 +14,7 @@ interface Called {
 export class FlatTools {
   readonly #tools: readonly Tool[]
   readonly #flat = new Map<string, string>()
-  readonly #called = new Map<string, Called>()
+  readonly #byFlatName = new Map<string, ToolPlace>()
   /** Every piece of a streamed name needs them. */
   #names: ReadonlySet<string> | undefined
 
@@ -28,7 +28,7 @@ export class FlatTools {
       if (namespace === undefined || this.#flat.has(keyOf(name, namespace.name))) continue
       const flat = counts.get(name) === 1 ? name : names.add(`${namespace.name}_${name}`)
       this.#flat.set(keyOf(name, namespace.name), flat)
-      this.#called.set(flat, { name, namespace: namespace.name })
+      this.#byFlatName.set(flat, { name, namespace: namespace.name })
     }
   }
 
@@ -54,8 +54,8 @@ export class FlatTools {
   }
 
   /** The tool that a provider's name stands for. */
-  called(flat: string): Called {
-    return this.#called.get(flat) ?? { name: flat }
+  toolOf(flat: string): ToolPlace {
+    return this.#byFlatName.get(flat) ?? { name: flat }
   }
 }
 
@@ -70,12 +70,12 @@ class Names {
   }
 
   /** Adds a name that begins like the wanted one, with a number at its end if that is taken. */
-  add(wanted: string): string {
-    const first = wanted.slice(0, MAX_NAME)
+  add(base: string): string {
+    const first = base.slice(0, MAX_NAME)
     let name = first
     for (let number = this.#numbers.get(first) ?? 2; this.#taken.has(name); number++) {
       const end = `_${number}`
-      name = wanted.slice(0, MAX_NAME - end.length) + end
+      name = base.slice(0, MAX_NAME - end.length) + end
       this.#numbers.set(first, number)
     }
     this.#taken.add(name)

@@ -1,8 +1,7 @@
 import type { GenerationRequest, Usage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { Billed, ReportedCost } from './ledger/billed.ts'
+import type { Billed, ReportedCost } from './cost.ts'
 
-/** A request as its provider gets it. */
 export interface ProviderRequest extends GenerationRequest {
   /** The provider's name for the model. */
   readonly modelId: string

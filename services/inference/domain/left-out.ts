@@ -207,3 +207,36 @@ export function notAppliedWarnings({
 export function warningOf(field: string, message: string): Warning {
   return create(WarningSchema, { field, message })
 }
+
+const MAX_MESSAGE = 500
+
+/**
+ * Warnings about what does not reach the model as it was meant, each once. More are added while the request is written.
+ */
+export class Omissions {
+  readonly warnings: Warning[]
+  readonly #keys: Set<string>
+  #ofConversation = 0
+
+  /** `settings`: warnings known from the request alone. */
+  constructor(settings: readonly Warning[] = []) {
+    this.warnings = [...settings]
+    this.#keys = new Set(settings.map(keyOf))
+  }
+
+  /** `field`: member of the request, as the proto names it. */
+  add(field: string, message: string): void {
+    const isOfConversation = field.startsWith('messages')
+    if (isOfConversation && this.#ofConversation >= MAX_WARNINGS) return
+    const warning = warningOf(field, message.slice(0, MAX_MESSAGE))
+    const key = keyOf(warning)
+    if (this.#keys.has(key)) return
+    this.#keys.add(key)
+    this.warnings.push(warning)
+    if (isOfConversation) this.#ofConversation += 1
+  }
+}
+
+function keyOf({ field, message }: Warning): string {
+  return `${field}\n${message}`
+}

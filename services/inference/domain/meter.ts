@@ -1,9 +1,16 @@
 import type { Pricing, Usage, Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, saysAll } from './cost.ts'
+import {
+  type Billed,
+  type CostTerms,
+  costOf,
+  MAX_COST_NANOS,
+  outputCostOf,
+  type ReportedCost,
+  saysAll,
+} from './cost.ts'
 import type { ProviderEvent, ReportedUsage } from './generation.ts'
 import { AnswerSize } from './ledger/answer-size.ts'
-import type { Billed, ReportedCost } from './ledger/billed.ts'
 import type { CostFactors } from './ledger/cost-factors.ts'
 import { estimatedUsage, withCached } from './ledger/estimate.ts'
 
@@ -56,7 +63,6 @@ export class Meter {
     return this.#end
   }
 
-  /** Warnings from the provider. */
   get warnings(): readonly Warning[] {
     return this.#warnings ?? []
   }
@@ -115,13 +121,13 @@ export class Meter {
 
   /** Takes usage out of a batch, and adds usage and cost to the last event. May leave nothing. */
   take(batch: readonly ProviderEvent[]): readonly GenerationEvent[] {
-    if (this.#count(batch)) return batch as readonly GenerationEvent[]
+    if (this.#count(batch)) return batch
     const events: GenerationEvent[] = []
     for (const each of batch) {
       const { event } = each
       if (event.case === 'usage') this.#note(event.value)
       else if (event.case === 'finished') this.#end = event.value
-      else if (event.case !== 'withheld') events.push(each as GenerationEvent)
+      else if (isOfAnswer(each)) events.push(each)
     }
     if (this.#end === undefined) return events
     const reported = this.#usage
@@ -146,7 +152,7 @@ export class Meter {
   }
 
   /** Counts the events of a batch; returns whether all of them are passed on unchanged. */
-  #count(batch: readonly ProviderEvent[]): boolean {
+  #count(batch: readonly ProviderEvent[]): batch is readonly GenerationEvent[] {
     let passes = true
     for (const { event } of batch) {
       this.#size.add(event)
@@ -178,4 +184,10 @@ export class Meter {
     }
     if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost
   }
+}
+
+/** Whether an event leaves the service. */
+function isOfAnswer(whole: ProviderEvent): whole is GenerationEvent {
+  const { case: kind } = whole.event
+  return kind !== 'usage' && kind !== 'withheld'
 }

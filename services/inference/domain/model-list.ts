@@ -3,7 +3,6 @@ import { type Model, PricingSchema } from '#gen/portico/inference/v1/inference_p
 import { type DataPolicy, type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
 import type { Setting } from './left-out.ts'
 
-/** A model with a name of its own. */
 export interface ModelEntry
   extends Pick<Model, 'displayName' | 'contextLength' | 'pricing' | 'outputLimit' | 'description'> {
   /** The provider's name for the model. */
@@ -31,7 +30,6 @@ export interface ProviderEntry {
   readonly models: readonly ModelEntry[]
 }
 
-/** A model that can be called. */
 export interface ResolvedModel {
   /** In order of preference. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]]
@@ -56,8 +54,8 @@ export function resolveModel(providers: readonly ProviderEntry[], name: string):
   if (unlisted !== undefined && providers.find(({ id }) => id === unlisted.endpoints[0].providerId)?.knowsVariants) {
     return unlisted
   }
-  const found = findListed(providers, base) ?? findUnlisted(providers, base)
-  return found === undefined || variant === undefined ? found : { ...found, variant }
+  const model = findListed(providers, base) ?? findUnlisted(providers, base)
+  return model === undefined || variant === undefined ? model : { ...model, variant }
 }
 
 function findListed(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
@@ -80,7 +78,6 @@ function findUnlisted(providers: readonly ProviderEntry[], name: string): Resolv
   return { endpoints: [endpointOf(provider, { id: modelId })] }
 }
 
-/** A provider as an endpoint of a model. */
 export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'displayName'>): Endpoint {
   const { pricing, contextLength, outputLimit } = model
   const isSaid = provider.policy !== undefined || model.policy !== undefined

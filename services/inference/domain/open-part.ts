@@ -7,7 +7,7 @@ import {
   ToolCallPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { JsonObject } from '#shared/json.ts'
+import { isDeeperThan, type JsonObject, type JsonValue } from '#shared/json.ts'
 import type { ContentInit } from './conversation.ts'
 
 /** The textual kinds of parts, which grow. */
@@ -16,7 +16,6 @@ export type GrowingKind = Kind.TEXT | Kind.REFUSAL | Kind.REASONING | Kind.REASO
 /** A call of a tool, as it is known when it begins. */
 export type CallInit = Exclude<MessageInitShape<typeof ToolCallPartSchema>, ToolCallPart>
 
-/** A part in progress. */
 export interface OpenPart {
   readonly index: number
   readonly kind: GrowingKind
@@ -26,7 +25,7 @@ export interface OpenPart {
   readonly phase: string | undefined
   text: string
   /** The first half of a surrogate pair whose other half has not come yet; else empty. */
-  held: string
+  half: string
   /** The provider's proof of a thought or a call. */
   signature: string
   /** The encrypted form of a thought. */
@@ -54,15 +53,15 @@ export function openPart(
   phase?: string,
   metadata?: JsonObject,
 ): OpenPart {
-  const known = call && shortened(call)
-  const { signature = '', format = '' } = known ?? {}
+  const bounded = call && shortened(call)
+  const { signature = '', format = '' } = bounded ?? {}
   return {
     index,
     kind,
-    call: known,
+    call: bounded,
     phase,
     text: '',
-    held: '',
+    half: '',
     signature,
     encrypted: '',
     id: '',
@@ -73,7 +72,6 @@ export function openPart(
   }
 }
 
-/** The part that it has become. */
 export function wholePart(part: OpenPart): Part {
   return create(PartSchema, { part: contentOf(part), providerMetadata: part.metadata })
 }
@@ -101,4 +99,15 @@ function shortened(call: CallInit): ToolCallPart {
     signature,
     format: signature === undefined ? undefined : format,
   })
+}
+
+/**
+ * Maximum nesting of data that is kept as a provider sent it. Deeper data could neither be sent between processes,
+ * since protobuf allows 100 of its own levels, nor back in a request.
+ */
+const MAX_LEVELS = 30
+
+/** Whether objects and arrays are nested more deeply than that. */
+export function isTooDeep(value: JsonValue): boolean {
+  return isDeeperThan(value, MAX_LEVELS)
 }

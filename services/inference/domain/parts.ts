@@ -5,6 +5,7 @@ import {
   type Part,
   PartSchema,
   type Source,
+  UsageSchema,
   type Warning,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import {
@@ -16,9 +17,56 @@ import {
 import type { JsonObject } from '#shared/json.ts'
 import type { ContentInit } from './conversation.ts'
 import type { ProviderEvent, ReportedUsage } from './generation.ts'
-import { isTooDeep } from './nesting.ts'
-import { type CallInit, type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
-import { AnswerRoom } from './parts/answer-room.ts'
+import {
+  type CallInit,
+  type GrowingKind,
+  isTooDeep,
+  MAX_NAME,
+  type OpenPart,
+  openPart,
+  wholePart,
+} from './open-part.ts'
+
+/**
+ * Maximum number of characters (UTF-16 code units) in an answer. A message contains each at most twice, in JSON that
+ * escapes it with up to six bytes; so no document exceeds MongoDB's 16 MB, and no write takes long.
+ */
+const MAX_CHARACTERS = 1_000_000
+/**
+ * Maximum number of log probabilities in an answer, including alternatives: each takes about a hundred bytes. Later
+ * tokens have none.
+ */
+const MAX_LOG_PROBABILITIES = 500_000
+
+class AnswerRoom {
+  #characters = MAX_CHARACTERS
+  #tokens = MAX_LOG_PROBABILITIES
+  /** Whether more was claimed than there was, or nothing more is to come. */
+  full = false
+
+  claim(characters: number): number {
+    const room = Math.min(characters, this.#characters)
+    this.#characters -= room
+    if (room < characters) this.full = true
+    return room
+  }
+
+  /** Whether there is room for a text that cannot be cut. */
+  fits(text: string): boolean {
+    return this.claim(text.length) === text.length
+  }
+
+  /** As many of the tokens as there is room for. */
+  admit(tokens: readonly LogProbability[]): readonly LogProbability[] {
+    let admitted = 0
+    for (const { alternatives } of tokens) {
+      this.#tokens -= 1 + alternatives.length
+      if (this.#tokens < 0) break
+      admitted++
+    }
+    return admitted === tokens.length ? tokens : tokens.slice(0, admitted)
+  }
+}
 
 export type { GrowingKind, OpenPart }
 
@@ -27,7 +75,6 @@ export type FinishDetails = Pick<GenerationFinished, 'stopText' | 'serviceTier' 
 
 type EventInit = Exclude<MessageInitShape<typeof GenerationEventSchema>, GenerationEvent>['event']
 
-/** The kinds of parts that come whole. */
 const WHOLE = { image: Kind.IMAGE, file: Kind.FILE, reasoning: Kind.REASONING, foreign: Kind.FOREIGN } as const
 
 /** The minimum size of a part, or of an annotation of one. */
@@ -43,16 +90,15 @@ export class PartWriter {
   #events: ProviderEvent[] = []
   #next = 0
   readonly #room = new AnswerRoom()
-  #begun = false
+  #hasBegun = false
 
   /** `warnings`: what the answer begins with. */
   constructor(warnings: readonly Warning[] = []) {
     this.#warnings = warnings
   }
 
-  /** Whether the answer has begun. */
   get begun(): boolean {
-    return this.#begun
+    return this.#hasBegun
   }
 
   /** Whether the answer was cut off; anything added now is dropped, and texts count as withheld. */
@@ -79,9 +125,16 @@ export class PartWriter {
 
   /** Begins the answer, unless it has begun. Its first part does so, and so does its end. */
   begin(): void {
-    if (this.#begun) return
-    this.#begun = true
+    if (this.#hasBegun) return
+    this.#hasBegun = true
     this.#push({ case: 'started', value: { warnings: [...this.#warnings] } })
+  }
+
+  /** Begins an answer to a request that its provider refuses as too long, and charges nothing for. */
+  beginUnused(): void {
+    if (this.#hasBegun) return
+    this.begin()
+    this.report({ usage: create(UsageSchema) })
   }
 
   /** Adds what the provider reports about the usage. */
@@ -115,14 +168,14 @@ export class PartWriter {
       return
     }
     for (const token of this.#room.admit(tokens)) part.tokens.push(token)
-    const whole = part.held + text
-    part.held = endsInHalf(whole) ? whole.slice(-1) : ''
-    this.#extend(part, part.held === '' ? whole : whole.slice(0, -1))
+    const whole = part.half + text
+    part.half = endsInHalf(whole) ? whole.slice(-1) : ''
+    this.#extend(part, part.half === '' ? whole : whole.slice(0, -1))
   }
 
   end(part: OpenPart): void {
     if (part.isDropped) return
-    this.#extend(part, part.held)
+    this.#extend(part, part.half)
     const isCounted = part.signature === (part.call?.signature ?? '')
     if (!isCounted && !this.#room.fits(part.signature)) part.signature = ''
     if (part.encrypted !== '' && !this.#room.fits(part.encrypted)) part.encrypted = ''
@@ -150,8 +203,8 @@ export class PartWriter {
     if (isTooDeep(item)) return false
     const size = Math.max(JSON.stringify(item).length, PART_CHARACTERS)
     if (this.#room.claim(size) < size) return false
-    const known = part.metadata?.[list]
-    part.metadata = { ...part.metadata, [list]: [...(Array.isArray(known) ? known : []), item] }
+    const before = part.metadata?.[list]
+    part.metadata = { ...part.metadata, [list]: [...(Array.isArray(before) ? before : []), item] }
     return true
   }
 
@@ -191,16 +244,16 @@ export class PartWriter {
   #extend(part: OpenPart, text: string): void {
     const room = this.#room.claim(text.length)
     const cut = room < text.length && endsInHalf(text.slice(0, room)) ? room - 1 : room
-    const kept = text.slice(0, cut).toWellFormed()
+    const head = text.slice(0, cut).toWellFormed()
     if (cut < text.length) this.withhold(text.slice(cut))
     const { tokens } = part
-    if (kept === '' && (tokens.length === 0 || part.held !== '')) return
-    part.text += kept
+    if (head === '' && (tokens.length === 0 || part.half !== '')) return
+    part.text += head
     part.tokens = []
     const value = {
       $typeName: 'portico.inference.v1.PartExtended' as const,
       index: part.index,
-      text: kept,
+      text: head,
       logProbabilities: tokens,
     }
     // What `create` makes, written out, since it is made for each word: `create` takes eight times as long.

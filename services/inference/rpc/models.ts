@@ -37,7 +37,6 @@ const PARAMETERS: Readonly<Record<string, Setting | undefined>> = {
   verbosity: 'verbosity',
 }
 
-/** What the protocols support. */
 const MODALITIES: Readonly<Record<ProviderEntry['protocol'], readonly string[]>> = {
   openai: ['text', 'image', 'file', 'audio'],
   'openai-responses': ['text', 'image', 'file'],
@@ -59,15 +58,15 @@ export function modelHandlers(dependencies: {
   return {
     async listModels({ allowed }, context) {
       principalOf(context)
-      const wanted = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
-      const models = wanted.map(async ({ provider, model, endpoint }) =>
+      const matches = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
+      const models = matches.map(async ({ provider, model, endpoint }) =>
         toModel(provider, model, await withPrice(endpoint, prices)),
       )
       return { models: await Promise.all(models), providers, defaultModel }
     },
     getProvider({ providerId }, context) {
       principalOf(context)
-      const provider = providers.find((known) => known.providerId === providerId)
+      const provider = providers.find((each) => each.providerId === providerId)
       if (provider === undefined) throw new Rejection('PROVIDER_NOT_FOUND', { provider_id: providerId })
       return { provider }
     },

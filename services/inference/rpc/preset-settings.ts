@@ -8,7 +8,7 @@ import { check } from '#shared/rpc/parse.ts'
 import { presetSettings } from '../domain/preset/apply-preset.ts'
 import { namedModel } from '../domain/preset/reference.ts'
 import type { PresetInUse } from '../ports/preset-store.ts'
-import { checkGeneration } from './check-generation.ts'
+import { checkGeneration } from './generations.ts'
 
 /** A request has these members besides its settings. */
 const { requestId, messages } = create(GenerationRequestSchema, {

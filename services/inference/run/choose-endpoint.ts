@@ -17,8 +17,8 @@ export async function chooseEndpoint(
   const demands = new Set<string>()
   const fields = new Set<string>()
   const serving: Pick<Generation, 'endpoint' | 'provider'>[] = []
-  for (const found of endpoints) {
-    const endpoint = found.pricing === undefined ? await withPrice(found, prices) : found
+  for (const listed of endpoints) {
+    const endpoint = listed.pricing === undefined ? await withPrice(listed, prices) : listed
     const provider = providers.get(endpoint.providerId)
     const unmet = unmetDemands(endpoint, input.request)
     if (provider !== undefined && unmet.length === 0) serving.push({ endpoint, provider })

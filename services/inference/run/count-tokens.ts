@@ -2,8 +2,7 @@ import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usa
 import { Rejection } from '#shared/rejection.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
-import { startDeadline } from './deadline.ts'
-import type { Generation, GenerationDependencies } from './generation.ts'
+import { type Generation, type GenerationDependencies, startDeadline } from './generation.ts'
 import { runCountingSteps } from './steps.ts'
 
 /** How many tokens the input of a request has. */

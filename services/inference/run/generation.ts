@@ -16,11 +16,9 @@ import type { Ledger } from '../ports/ledger.ts'
 import type { PresetInUse, PresetStore } from '../ports/preset-store.ts'
 import type { PriceList } from '../ports/price-list.ts'
 import type { ModelProvider } from '../ports/provider.ts'
-import type { Deadline } from './deadline.ts'
 import type { RowCloser } from './row-closer.ts'
 import type { RowKeeper } from './row-keeper.ts'
 
-/** What generations need. */
 export interface GenerationDependencies {
   readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
@@ -30,7 +28,6 @@ export interface GenerationDependencies {
   readonly ledger: Ledger
   readonly closer: RowCloser
   readonly presets: Pick<PresetStore, 'inUse'>
-  /** Parses the stored settings of a preset's version. */
   readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => GenerationRequest
   readonly keeper: RowKeeper
   readonly clock: Clock
@@ -41,7 +38,6 @@ export interface GenerationDependencies {
   readonly timeoutMs: number
 }
 
-/** What a generation begins with. */
 export interface GenerationInput {
   readonly principal: Principal
   /** The principal's key was read for this very request. */
@@ -59,7 +55,6 @@ export interface GenerationInput {
 export class Generation {
   /** Completed by `applyPreset`. */
   input: GenerationInput
-  /** The request as it came. */
   readonly #own: GenerationInput['request']
   /** Made when it is first asked for a name. */
   #ownFields: OwnFields | undefined
@@ -102,5 +97,27 @@ export class Generation {
     if (request === this.#own) return field
     this.#ownFields ??= new OwnFields(this.#own, request)
     return this.#ownFields.nameOf(field)
+  }
+}
+
+/** A signal with a time limit; disposing it stops the timer. */
+export type Deadline = Disposable & { readonly signal: AbortSignal }
+
+/**
+ * A signal that aborts with the caller's, for the same reason, or with another reason when the time is up; disposing it
+ * stops the timer. `AbortSignal.any` would do the same at several times the cost.
+ */
+export function startDeadline(caller: AbortSignal, ms: number, reason: () => Error): Deadline {
+  const controller = new AbortController()
+  const follow = (): void => controller.abort(caller.reason)
+  if (caller.aborted) follow()
+  else caller.addEventListener('abort', follow, { once: true })
+  const timer = setTimeout(() => controller.abort(reason()), ms)
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', follow)
+    },
   }
 }

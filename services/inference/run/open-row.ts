@@ -4,9 +4,9 @@ import { AppliedPresetSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { dollarsOf } from '../domain/cost.ts'
 import { type Admission, type MaxCost, moneyLimitOf, type RateName, type Refusal } from '../domain/ledger/admission.ts'
 import { hasToSendMaximum, maxCostOf } from '../domain/ledger/max-cost.ts'
-import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
 /** The maximum cost of a request that costs nothing. */

@@ -29,7 +29,7 @@ export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
   readonly #writes = new Set<Write>()
-  readonly #stopped = new AbortController()
+  readonly #stop = new AbortController()
   #waiting: LedgerClosing[] = []
   #timer: NodeJS.Timeout | undefined
 
@@ -69,7 +69,7 @@ export class RowCloser implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.flush()
     await this.#within(STOP_MS)
-    this.#stopped.abort()
+    this.#stop.abort()
   }
 
   /** Waits for the writes in progress, and returns those that take longer. */
@@ -103,7 +103,7 @@ export class RowCloser implements AsyncDisposable {
   /** Rows that cannot be written together are written one by one. */
   async #write(closings: readonly LedgerClosing[]): Promise<void> {
     try {
-      await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings), this.#stopped.signal)
+      await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings), this.#stop.signal)
     } catch (err) {
       if (closings.length > 1 && !isStoreUnavailable(err)) {
         await Promise.all(closings.map((closing) => this.#write([closing])))

@@ -34,9 +34,9 @@ export class RowKeeper implements Disposable {
 
   /** Keeps a row until the returned object is disposed. */
   keep(row: KeptRow): Disposable {
-    const kept = { row, noted: 0n }
-    this.#rows.add(kept)
-    return { [Symbol.dispose]: () => void this.#rows.delete(kept) }
+    const entry = { row, noted: 0n }
+    this.#rows.add(entry)
+    return { [Symbol.dispose]: () => void this.#rows.delete(entry) }
   }
 
   [Symbol.dispose](): void {
@@ -61,11 +61,11 @@ export class RowKeeper implements Disposable {
 
   async #note(): Promise<void> {
     const progress = []
-    for (const kept of this.#rows) {
-      const { workspaceId, requestId, meter } = kept.row
+    for (const entry of this.#rows) {
+      const { workspaceId, requestId, meter } = entry.row
       const { outputTokens } = meter
-      if (outputTokens === kept.noted) continue
-      kept.noted = outputTokens
+      if (outputTokens === entry.noted) continue
+      entry.noted = outputTokens
       progress.push({ workspaceId, requestId, outputTokens })
     }
     if (progress.length > 0) await this.#ledger.note(progress)

@@ -6,13 +6,11 @@ import { warningOf } from '../domain/left-out.ts'
 import { Meter } from '../domain/meter.ts'
 import { resolveModel as findModel, isAllowed } from '../domain/model-list.ts'
 import { ThoughtFilter } from '../domain/thought-filter.ts'
-import { applyPreset } from './apply-preset.ts'
+import { applyPreset, requireTools } from './apply-preset.ts'
 import { chooseEndpoint } from './choose-endpoint.ts'
 import { closeRow } from './close-row.ts'
-import { startDeadline } from './deadline.ts'
-import type { Generation, GenerationDependencies } from './generation.ts'
+import { type Generation, type GenerationDependencies, startDeadline } from './generation.ts'
 import { openFreeRow, openRow } from './open-row.ts'
-import { requireTools } from './require-tools.ts'
 
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
@@ -46,11 +44,11 @@ export async function runCountingSteps(generation: Generation, dependencies: Gen
 
 function resolveModel(generation: Generation, { modelList, defaultModel }: GenerationDependencies): void {
   const name = generation.input.request.model ?? defaultModel
-  const found = findModel(modelList, name)
-  if (found === undefined) throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
-  generation.endpoints = found.endpoints
-  if (found.variant === undefined) return
-  generation.warnings.push(warningOf('model', `The variant "${found.variant}" was not applied`))
+  const model = findModel(modelList, name)
+  if (model === undefined) throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
+  generation.endpoints = model.endpoints
+  if (model.variant === undefined) return
+  generation.warnings.push(warningOf('model', `The variant "${model.variant}" was not applied`))
 }
 
 /**
@@ -88,10 +86,10 @@ function call(generation: Generation, signal: AbortSignal): Generation['batches'
   const { input, endpoint, provider } = generation
   const { modelId } = endpoint
   const { messages, automaticCache: cache, sessionId } = input.request
-  const marked = cache === undefined ? messages : withCacheMarker(input.request, cache)
+  const withMarker = cache === undefined ? messages : withCacheMarker(input.request, cache)
   const maxOutputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens
   const providerSession = sessionId ? sessionDigest(input.principal.workspaceId, sessionId) : undefined
-  const request = { ...input.request, modelId, messages: marked, maxOutputTokens, providerSession }
+  const request = { ...input.request, modelId, messages: withMarker, maxOutputTokens, providerSession }
   return input.form === 'whole' ? provider.generate(request, signal) : provider.stream(request, signal)
 }
 

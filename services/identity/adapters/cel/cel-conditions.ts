@@ -4,10 +4,8 @@ import { LRUCache } from 'lru-cache'
 import type { Condition, ConditionProblem, Conditions } from '#services/identity/ports/conditions.ts'
 import { isObject } from '#shared/json.ts'
 import { checkExpression, MACROS, METHODS, Refusal, VARIABLES } from './check-expression.ts'
-import { nearName } from './near-name.ts'
 import { pinsSubject } from './pins.ts'
 
-/** All methods and macros. */
 const CALLS: readonly string[] = [...METHODS, ...MACROS]
 /** How many characters of parsed conditions are cached. */
 const MAX_KEPT = 500_000
@@ -24,16 +22,16 @@ export class CelConditions implements Conditions {
     .registerVariable('audience', 'list<string>')
     .registerVariable('scopes', 'list<string>')
     .registerVariable('token_type', 'string')
-  readonly #kept = new LRUCache<string, Condition | ConditionProblem>({
+  readonly #cache = new LRUCache<string, Condition | ConditionProblem>({
     maxSize: MAX_KEPT,
     sizeCalculation: (_, text) => text.length + 1,
   })
 
   read(text: string): Condition | ConditionProblem {
-    const kept = this.#kept.get(text)
+    const kept = this.#cache.get(text)
     if (kept !== undefined) return kept
     const read = this.#compile(text)
-    this.#kept.set(text, read)
+    this.#cache.set(text, read)
     return read
   }
 
@@ -82,11 +80,11 @@ const timed = { context: createContext({}), script: new Script('run()') }
 function runInTime<T>(run: () => T): T {
   timed.context.run = run
   for (let timeout = MOST_MS; ; timeout *= 2) {
-    const begun = process.threadCpuUsage()
+    const start = process.threadCpuUsage()
     try {
       return timed.script.runInContext(timed.context, { timeout })
     } catch (error) {
-      const { user, system } = process.threadCpuUsage(begun)
+      const { user, system } = process.threadCpuUsage(start)
       const isOver = user + system >= 1_000 * MOST_MS
       // On a busy machine, the clock may run out while others run.
       if (isOver || !isObject(error) || error.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
@@ -113,8 +111,8 @@ function unknownCall(node: ASTNode): Refusal | undefined {
     if (!CALLS.includes(name)) return new Refusal(`must not use ${name}()${meant(name, CALLS)}`, { start: at })
   }
   for (const child of childrenOf(node.args)) {
-    const found = unknownCall(child)
-    if (found !== undefined) return found
+    const problem = unknownCall(child)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
@@ -133,4 +131,35 @@ function meant(written: string, names: readonly string[]): string {
 function placeOf(at: number, text: string): string {
   const lines = text.slice(0, at).split('\n')
   return `line ${lines.length}, character ${[...(lines.at(-1) ?? '')].length + 1}`
+}
+
+/** Most letters by which a misspelt name may differ. */
+const MOST_EDITS = 2
+
+/** The name that somebody may have meant who wrote a similar one; undefined: none. */
+function nearName(written: string, names: readonly string[]): string | undefined {
+  const near = names.map((name) => ({ name, edits: edits(plain(written), plain(name)) }))
+  const [nearest] = near.toSorted((one, other) => one.edits - other.edits)
+  // Two edits change most of a short name.
+  const most = Math.min(MOST_EDITS, Math.floor(written.length / 3))
+  return nearest !== undefined && nearest.edits <= most ? nearest.name : undefined
+}
+
+/** Some people write `tokenType`, or `startswith`. */
+function plain(name: string): string {
+  return name.replaceAll('_', '').toLowerCase()
+}
+
+/** How many letters must be added, removed or replaced to turn one text into the other (Levenshtein distance). */
+function edits(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1]
+    for (const [j, its] of [...other].entries()) {
+      const [above = 0, left = 0, before = 0] = [row[j + 1], next[j], row[j]]
+      next.push(Math.min(above + 1, left + 1, before + (letter === its ? 0 : 1)))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
 }

@@ -15,7 +15,6 @@ const INT64_END = 2n ** 63n
 
 export const METHODS: readonly string[] = ['startsWith', 'endsWith', 'contains', 'size']
 export const MACROS: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map']
-/** The variables of a condition. */
 export const VARIABLES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['subject', STRING],
   ['audience', STRINGS],

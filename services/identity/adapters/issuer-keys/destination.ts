@@ -15,7 +15,6 @@ export interface Destination {
   readonly network: FederationNetwork | undefined
 }
 
-/** The rules for destinations. */
 export interface DestinationRules {
   readonly networks: Networks
   /** The origin that our own tokens name as their issuer. */

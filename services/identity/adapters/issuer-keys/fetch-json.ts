@@ -34,12 +34,12 @@ export async function fetchJson(
   } catch (error) {
     signal.throwIfAborted()
     const problem = error instanceof FetchProblem ? error.message : `cannot be reached${codeOf(error)}`
-    throw new FetchProblem(`${shown(url)}: ${problem}`, { cause: error })
+    throw new FetchProblem(`${quoteUrl(url)}: ${problem}`, { cause: error })
   }
 }
 
 /** A URL as shown to admins: without its query, and shortened. */
-export function shown(url: URL): string {
+export function quoteUrl(url: URL): string {
   return `${url.origin}${url.pathname}`.slice(0, 200)
 }
 
@@ -47,11 +47,11 @@ async function optionsOf(url: URL, { addresses, network }: Destination, signal: 
   const host = network?.hosts[url.host]
   const tokenFile = KUBERNETES_PATHS.includes(url.pathname) ? host?.tokenFile : undefined
   const token = tokenFile === undefined ? undefined : secretIn(await fileOf(tokenFile))
-  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  const answers = addresses.map((address) => ({ address, family: isIP(address) }))
   // The name is not resolved again: it may have other addresses by now, which were not checked.
   const lookup: LookupFunction = (_name, { all }, callback) => {
-    const [first] = found
-    if (all === true) callback(null, found)
+    const [first] = answers
+    if (all === true) callback(null, answers)
     else callback(null, first?.address ?? '', first?.family)
   }
   return {

@@ -3,9 +3,8 @@ import { addressProblem } from '#services/identity/domain/issuer-keys/address.ts
 import { type KeySet, readKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
 import { isObject } from '#shared/json.ts'
 import { type DestinationRules, FetchProblem } from './destination.ts'
-import { fetchJson, shown } from './fetch-json.ts'
+import { fetchJson, quoteUrl } from './fetch-json.ts'
 
-/** An issuer's fetched keys. */
 export interface FetchedKeySet {
   readonly set: KeySet
   /** How long they may be cached, according to the headers; undefined: they do not say. */
@@ -28,7 +27,7 @@ export async function fetchKeySet(
   const url = checked(address, 'key set', rules)
   const { value, maxAgeSeconds } = await fetchJson(url, { rules, mostBytes: MOST_KEY_SET_BYTES, signal })
   const set = readKeySet(value)
-  if ('problem' in set) throw new FetchProblem(`${shown(url)}: the key set ${set.problem}`)
+  if ('problem' in set) throw new FetchProblem(`${quoteUrl(url)}: the key set ${set.problem}`)
   return { set, maxAgeSeconds }
 }
 
@@ -39,8 +38,8 @@ async function discover(issuerUrl: string, rules: DestinationRules, signal: Abor
   const { value } = await fetchJson(url, { rules, mostBytes: MOST_DISCOVERY_BYTES, signal })
   const document = isObject(value) ? value : {}
   // Otherwise, whoever may write below one path of a host could speak for an issuer at another one.
-  if (document.issuer !== issuerUrl) throw new FetchProblem(`${shown(url)}: it is the document of another issuer`)
-  if (typeof document.jwks_uri !== 'string') throw new FetchProblem(`${shown(url)}: it has no jwks_uri`)
+  if (document.issuer !== issuerUrl) throw new FetchProblem(`${quoteUrl(url)}: it is the document of another issuer`)
+  if (typeof document.jwks_uri !== 'string') throw new FetchProblem(`${quoteUrl(url)}: it has no jwks_uri`)
   return document.jwks_uri
 }
 

@@ -19,7 +19,6 @@ import { KeptByOrganization } from './kept-by-organization.ts'
 import { Networks } from './networks.ts'
 import { byDns, bySystem, type ResolveName } from './resolve-name.ts'
 
-/** Limits of fetching. */
 export interface FetchLimits {
   /** Maximum time of one fetch, including discovery. */
   readonly fetchMs: number
@@ -57,7 +56,7 @@ const ENTRY_BYTES = 1_024
 const KEY_BYTES = 2_048
 const MOST_FAILURE_CHARACTERS = 300
 
-interface Held {
+interface CacheEntry {
   readonly revision: number
   /** Aborts fetches of this revision that are still waiting. */
   readonly superseded: AbortController
@@ -70,7 +69,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   readonly #limits: FetchLimits
   readonly #rules: DestinationRules
   readonly #slots: FetchSlots
-  readonly #held = new KeptByOrganization<Held>(MOST_BYTES)
+  readonly #cache = new KeptByOrganization<CacheEntry>(MOST_BYTES)
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
@@ -85,7 +84,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
 
   async candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer> {
     // Never looked up by `iss` or key id: what one organization says about its issuer must not affect another.
-    const held = this.#held.get(issuer.organizationId, issuer.issuerId)
+    const held = this.#cache.get(issuer.organizationId, issuer.issuerId)
     if (held?.revision === issuer.revision) return await held.candidates(hint)
     if (held !== undefined && held.revision > issuer.revision) {
       // The issuer was changed after it was read; whoever waited reads it again.
@@ -99,8 +98,8 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   }
 
   forget({ organizationId, issuerId }: Pick<Issuer, 'organizationId' | 'issuerId'>): void {
-    this.#held.get(organizationId, issuerId)?.superseded.abort(new FetchProblem('the issuer was deleted meanwhile'))
-    this.#held.forget(organizationId, issuerId)
+    this.#cache.get(organizationId, issuerId)?.superseded.abort(new FetchProblem('the issuer was deleted meanwhile'))
+    this.#cache.forget(organizationId, issuerId)
   }
 
   problemOf({ issuerUrl, keySource }: IssuerSettings): IssuerProblem | undefined {
@@ -115,30 +114,29 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     return problem === undefined ? undefined : { field: 'jwks', problem }
   }
 
-  /** Aborts the fetches in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new FetchProblem('the server is stopping'))
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  #inline(issuer: Issuer, jwks: string): Held {
+  #inline(issuer: Issuer, jwks: string): CacheEntry {
     const read = readInlineKeySet(jwks)
     const set = 'problem' in read ? { keys: [], unusable: [] } : read
-    const candidates: Held['candidates'] = async (hint) => {
+    const candidates: CacheEntry['candidates'] = async (hint) => {
       return { kind: 'found', keys: candidatesOf(set, hint), waited: false }
     }
     return this.#keep(issuer, { revision: issuer.revision, superseded: new AbortController(), candidates }, set)
   }
 
   /** Counts the size of the parsed keys: the document may be much larger. */
-  #keep({ organizationId, issuerId }: Issuer, held: Held, set: KeySet | undefined): Held {
+  #keep({ organizationId, issuerId }: Issuer, entry: CacheEntry, set: KeySet | undefined): CacheEntry {
     const keys = set?.keys ?? []
     const size = keys.reduce((sum, { kid = '' }) => sum + KEY_BYTES + 2 * kid.length, ENTRY_BYTES)
-    this.#held.keep(organizationId, issuerId, held, size)
-    return held
+    this.#cache.keep(organizationId, issuerId, entry, size)
+    return entry
   }
 
-  #fetching(issuer: Issuer): Held {
+  #fetching(issuer: Issuer): CacheEntry {
     const { clock } = this.#dependencies
     const superseded = new AbortController()
     const entry = new IssuerEntry({
@@ -147,12 +145,12 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
       fetch: () => this.#follow(this.#slots.run(issuer.organizationId, superseded.signal, () => this.#fetch(issuer))),
       report: (attempt, set) => {
         void this.#follow(this.#record(issuer, attempt))
-        if (set !== undefined && this.#held.get(issuer.organizationId, issuer.issuerId) === held)
+        if (set !== undefined && this.#cache.get(issuer.organizationId, issuer.issuerId) === held)
           this.#keep(issuer, held, set)
       },
     })
     const candidates = (hint: KeyHint) => entry.candidates(hint)
-    const held: Held = { revision: issuer.revision, superseded, candidates }
+    const held: CacheEntry = { revision: issuer.revision, superseded, candidates }
     return this.#keep(issuer, held, undefined)
   }
 

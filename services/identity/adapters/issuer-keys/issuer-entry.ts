@@ -36,7 +36,7 @@ export interface EntryDependencies {
 /** The fetched keys of one revision of an issuer, and when they may be fetched again. */
 export class IssuerEntry {
   readonly #dependencies: EntryDependencies
-  #known: { readonly set: KeySet; readonly time: number; readonly freshMs: number } | undefined
+  #latest: { readonly set: KeySet; readonly time: number; readonly freshMs: number } | undefined
   #pending: Promise<void> | undefined
   #failures = 0
   #nextTry = Number.NEGATIVE_INFINITY
@@ -49,30 +49,30 @@ export class IssuerEntry {
   /** See the port. */
   async candidates(hint: KeyHint): Promise<IssuerKeyAnswer> {
     const { patience } = this.#dependencies
-    const known = this.#usable()
-    if (known === undefined || lacks(known.set, hint)) {
-      if (known !== undefined && this.#failures === 0 && this.#age(known) < COOLDOWN_MS)
-        return found(known.set, hint, false)
-      const before = this.#known
+    const usable = this.#usable()
+    if (usable === undefined || lacks(usable.set, hint)) {
+      if (usable !== undefined && this.#failures === 0 && this.#age(usable) < COOLDOWN_MS)
+        return answerOf(usable.set, hint, false)
+      const before = this.#latest
       const fetching = this.#fetch()
       if (fetching !== undefined) await settleWithin(fetching, patience.unknownMs)
-      return this.#known === before || this.#known === undefined
+      return this.#latest === before || this.#latest === undefined
         ? this.#unavailable()
-        : found(this.#known.set, hint, true)
+        : answerOf(this.#latest.set, hint, true)
     }
-    if (this.#age(known) >= known.freshMs / 2) {
+    if (this.#age(usable) >= usable.freshMs / 2) {
       const fetching = this.#fetch()
       // A key that its issuer has withdrawn must not be accepted just because nobody has fetched for a while.
-      if (fetching !== undefined && this.#failures === 0 && this.#age(known) >= known.freshMs) {
+      if (fetching !== undefined && this.#failures === 0 && this.#age(usable) >= usable.freshMs) {
         await settleWithin(fetching, patience.knownMs)
       }
     }
-    return found((this.#known ?? known).set, hint, false)
+    return answerOf((this.#latest ?? usable).set, hint, false)
   }
 
   /** The keys that may still be used, fresh or not. */
   #usable() {
-    return this.#known !== undefined && this.#age(this.#known) < MOST_AGE_MS ? this.#known : undefined
+    return this.#latest !== undefined && this.#age(this.#latest) < MOST_AGE_MS ? this.#latest : undefined
   }
 
   #age({ time }: { readonly time: number }): number {
@@ -102,7 +102,7 @@ export class IssuerEntry {
         Math.max((maxAgeSeconds ?? Number.POSITIVE_INFINITY) * 1_000, LEAST_FRESH_MS),
         MOST_FRESH_MS,
       )
-      this.#known = { set, time: clock.monotonic(), freshMs }
+      this.#latest = { set, time: clock.monotonic(), freshMs }
       this.#failures = 0
       this.#nextTry = Number.NEGATIVE_INFINITY
       // The issuer published a key set in which no key can be used: whoever administers it has to learn why nothing is
@@ -120,7 +120,7 @@ export class IssuerEntry {
   }
 }
 
-function found(set: KeySet, hint: KeyHint, waited: boolean): IssuerKeyAnswer {
+function answerOf(set: KeySet, hint: KeyHint, waited: boolean): IssuerKeyAnswer {
   return { kind: 'found', keys: candidatesOf(set, hint), waited }
 }
 

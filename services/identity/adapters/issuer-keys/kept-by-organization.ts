@@ -18,25 +18,24 @@ export class KeptByOrganization<T extends object> {
     return this.#of.get(organizationId)?.get(id)
   }
 
-  /** Replaces the value with that id. */
   keep(organizationId: string, id: string, value: T, size: number): void {
-    const kept = this.#of.get(organizationId) ?? new LRUCache<string, T>({ maxSize: this.#most })
-    this.#of.set(organizationId, kept)
-    this.#size -= kept.calculatedSize
+    const cache = this.#of.get(organizationId) ?? new LRUCache<string, T>({ maxSize: this.#most })
+    this.#of.set(organizationId, cache)
+    this.#size -= cache.calculatedSize
     // An existing value moves to the end, and its size is counted again, only if it is deleted first.
-    kept.delete(id)
-    kept.set(id, value, { size })
-    this.#size += kept.calculatedSize
+    cache.delete(id)
+    cache.set(id, value, { size })
+    this.#size += cache.calculatedSize
     while (this.#size > this.#most) this.#forgetOne()
   }
 
   forget(organizationId: string, id: string): void {
-    const kept = this.#of.get(organizationId)
-    if (kept === undefined) return
-    this.#size -= kept.calculatedSize
-    kept.delete(id)
-    this.#size += kept.calculatedSize
-    if (kept.size === 0) this.#of.delete(organizationId)
+    const cache = this.#of.get(organizationId)
+    if (cache === undefined) return
+    this.#size -= cache.calculatedSize
+    cache.delete(id)
+    this.#size += cache.calculatedSize
+    if (cache.size === 0) this.#of.delete(organizationId)
   }
 
   #forgetOne(): void {
@@ -45,10 +44,10 @@ export class KeptByOrganization<T extends object> {
     for (const [organizationId, { calculatedSize }] of this.#of) {
       if (calculatedSize > most) [largest, most] = [organizationId, calculatedSize]
     }
-    const kept = this.#of.get(largest)
-    if (kept === undefined) throw new Error('nothing is kept')
-    kept.pop()
-    this.#size -= most - kept.calculatedSize
-    if (kept.size === 0) this.#of.delete(largest)
+    const cache = this.#of.get(largest)
+    if (cache === undefined) throw new Error('nothing is kept')
+    cache.pop()
+    this.#size -= most - cache.calculatedSize
+    if (cache.size === 0) this.#of.delete(largest)
   }
 }

@@ -18,9 +18,9 @@ export function byDns(servers?: readonly string[]): ResolveName {
     signal.addEventListener('abort', cancel)
     try {
       const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-      const found = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-      if (found.length === 0 && four.status === 'rejected') throw four.reason
-      return found
+      const addresses = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      if (addresses.length === 0 && four.status === 'rejected') throw four.reason
+      return addresses
     } finally {
       signal.removeEventListener('abort', cancel)
     }
@@ -36,8 +36,8 @@ export const bySystem: ResolveName = async (name, signal) => {
   const abort = (): void => aborted.reject(signal.reason)
   signal.addEventListener('abort', abort)
   try {
-    const found = await Promise.race([lookup(name, { all: true }), aborted.promise])
-    return found.map(({ address }) => address)
+    const answers = await Promise.race([lookup(name, { all: true }), aborted.promise])
+    return answers.map(({ address }) => address)
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -15,7 +15,6 @@ import type { OrganizationChange } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** A change of a key, and who makes it. */
 export interface KeyChange extends OrganizationChange {
   readonly by: By
 }

@@ -13,13 +13,13 @@ export async function takePositions(
   organizationId: string,
   count: number,
 ): Promise<number> {
-  const found = await auditPositions.findOneAndUpdate(
+  const document = await auditPositions.findOneAndUpdate(
     { _id: organizationId },
     { $inc: { last: count } },
     { returnDocument: 'after', ...LIMIT },
   )
-  if (found === null) throw new Error(`There is no organization ${organizationId}`)
-  return found.last - count + 1
+  if (document === null) throw new Error(`There is no organization ${organizationId}`)
+  return document.last - count + 1
 }
 
 export function documentOf(entry: AuditEntry, position: number): AuditDocument {

@@ -102,12 +102,12 @@ export class MongoAuditLog implements AuditLog {
 
   /** The first (1) or last (-1) position of the entries that match a filter. */
   async #positionOf(filter: Filter<AuditDocument>, direction: 1 | -1): Promise<number | undefined> {
-    const found = await this.#collections.audit.findOne(filter, {
+    const document = await this.#collections.audit.findOne(filter, {
       sort: { position: direction },
       projection: { position: 1 },
       ...LIMIT,
     })
-    return found?.position
+    return document?.position
   }
 
   async #send(): Promise<void> {

@@ -26,7 +26,6 @@ interface ReplayClaimDocument {
   readonly until: Date
 }
 
-/** The collections of the service. */
 export interface Collections {
   readonly deployment: Collection<DeploymentDocument>
   readonly organizations: Collection<OrganizationDocument>

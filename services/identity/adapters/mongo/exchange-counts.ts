@@ -16,7 +16,6 @@ const KEPT_MS = 2 * INTERVALS * INTERVAL_MS
 /** Counts are not worth waiting for the majority. */
 const LIMIT = { maxTimeMS: MAX_TIME_MS, writeConcern: { w: 1 } } as const
 
-/** The counts in MongoDB, one document for each network. */
 export class MongoExchangeCounts implements ExchangeCounts {
   readonly #documents: Collection<CountsDocument>
 
@@ -31,11 +30,11 @@ export class MongoExchangeCounts implements ExchangeCounts {
     }))
     await this.#documents.bulkWrite(updates, { ordered: false, ...LIMIT })
     const networks = admitted.map(({ network }) => network)
-    const found = this.#documents.find(
+    const cursor = this.#documents.find(
       { _id: { $in: networks } },
       { maxTimeMS: MAX_TIME_MS, readConcern: { level: 'local' } },
     )
-    const slots = new Map((await found.toArray()).map((document) => [document._id, document.slots]))
+    const slots = new Map((await cursor.toArray()).map((document) => [document._id, document.slots]))
     return networks.map((network) => {
       return create(RecentExchangesSchema, { network, counts: countsOf(interval, slots.get(network)) })
     })

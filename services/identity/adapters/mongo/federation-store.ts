@@ -53,13 +53,13 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
     const match = { $match: { _id: policyId } }
     // Both in one query, so that it takes no longer to find out that there is none.
     const stages = [match, ...JOINS, { $unionWith: { coll: 'identity.deleted_policies', pipeline: [match] } }]
-    const [found] = await this.#collections.policies
+    const [document] = await this.#collections.policies
       .aggregate<GroundDocument | DeletedPolicyDocument>(stages, LIMIT)
       .toArray()
-    if (found === undefined) return undefined
-    const { organizationId, issuerId, keyId } = found
-    if ('time' in found) return { deleted: true, organizationId, issuerId, keyId }
-    const { issuers, organizations, keys, ...policy } = found
+    if (document === undefined) return undefined
+    const { organizationId, issuerId, keyId } = document
+    if ('time' in document) return { deleted: true, organizationId, issuerId, keyId }
+    const { issuers, organizations, keys, ...policy } = document
     const [organization] = organizations
     if (organization === undefined) return undefined
     const issuer = issuers.find((each) => each.organizationId === organizationId)
@@ -101,8 +101,8 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
 
   async presentIssuers(organizationId: string, issuerIds: readonly string[]): Promise<ReadonlySet<string>> {
     const filter = { _id: { $in: [...issuerIds] }, organizationId }
-    const found = await this.#collections.issuers.find(filter, { projection: { _id: 1 }, ...LIMIT }).toArray()
-    return new Set(found.map(({ _id }) => _id))
+    const documents = await this.#collections.issuers.find(filter, { projection: { _id: 1 }, ...LIMIT }).toArray()
+    return new Set(documents.map(({ _id }) => _id))
   }
 
   async record({ organizationId, issuerId, revision }: FetchedIssuer, attempt: FetchAttempt): Promise<void> {

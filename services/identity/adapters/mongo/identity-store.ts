@@ -92,9 +92,9 @@ export class MongoIdentityStore implements IdentityStore {
     decide: (key: ApiKey) => ApiKey,
     by: By,
   ): Promise<ApiKey | undefined> {
-    const found = await this.getKey(workspace, keyId)
-    if (found === undefined) return undefined
-    return this.#change(found.organizationId, by, async (change) => {
+    const owned = await this.getKey(workspace, keyId)
+    if (owned === undefined) return undefined
+    return this.#change(owned.organizationId, by, async (change) => {
       const _id = keyOf(workspace, keyId)
       const document = await this.#collections.apiKeys.findOne({ _id }, { session: change.session, ...LIMIT })
       if (document === null) return undefined
@@ -108,9 +108,9 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   async deleteKey(workspace: string, keyId: string, by: By): Promise<boolean> {
-    const found = await this.getKey(workspace, keyId)
-    if (found === undefined) return false
-    return this.#change(found.organizationId, by, async (change) => {
+    const owned = await this.getKey(workspace, keyId)
+    if (owned === undefined) return false
+    return this.#change(owned.organizationId, by, async (change) => {
       const { session } = change
       const before = await this.#collections.apiKeys.findOneAndDelete(
         { _id: keyOf(workspace, keyId) },
@@ -127,9 +127,9 @@ export class MongoIdentityStore implements IdentityStore {
 
   async setWorkspaceLimit(workspace: string, limitNanos: bigint | undefined, by: By): Promise<boolean> {
     const { workspaces, apiKeys } = this.#collections
-    const found = await workspaces.findOne({ _id: workspace }, LIMIT)
-    if (found === null) return false
-    const { organizationId } = found
+    const document = await workspaces.findOne({ _id: workspace }, LIMIT)
+    if (document === null) return false
+    const { organizationId } = document
     return this.#change(organizationId, by, async ({ session, position }) => {
       // Whoever creates a key meanwhile writes the same document, and is repeated.
       const changes = toChanges(workspaceTable.columns, { limitNanos })

@@ -6,7 +6,6 @@ import { OutOfTime } from '#shared/stores/mongo-transactions.ts'
 import { takePositions } from './audit-entries.ts'
 import type { Collections } from './documents.ts'
 
-/** A change in an organization, in progress. */
 export interface OrganizationChange {
   readonly organizationId: string
   readonly session: ClientSession

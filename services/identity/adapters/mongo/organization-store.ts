@@ -17,7 +17,6 @@ import type { OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Organizations in MongoDB. */
 export class MongoOrganizationStore implements OrganizationStore {
   readonly #mongo: Mongo
   readonly #changes: OrganizationChanges
@@ -39,8 +38,8 @@ export class MongoOrganizationStore implements OrganizationStore {
   }
 
   async getOrganization(organizationId: string): Promise<Organization | undefined> {
-    const found = await this.#collections.organizations.findOne({ _id: organizationId }, LIMIT)
-    return found === null ? undefined : toOrganization(found)
+    const document = await this.#collections.organizations.findOne({ _id: organizationId }, LIMIT)
+    return document === null ? undefined : toOrganization(document)
   }
 
   async listOrganizations(offset: number, limit: number): Promise<{ items: Organization[]; total: number }> {
@@ -62,13 +61,13 @@ export class MongoOrganizationStore implements OrganizationStore {
   async setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
     if ((await this.getOrganization(organizationId)) === undefined) return undefined
     return this.#changes.run(organizationId, async ({ session, position }) => {
-      const found = await this.#collections.organizations.findOneAndUpdate(
+      const document = await this.#collections.organizations.findOneAndUpdate(
         { _id: organizationId },
         { $set: { plan } },
         { returnDocument: 'before', session, ...LIMIT },
       )
-      if (found === null) return undefined
-      const was = toOrganization(found)
+      if (document === null) return undefined
+      const was = toOrganization(document)
       const changed = { ...was, plan }
       const change = changeOf(was, changed, organizationSnapshot)
       if (change === undefined) return was

@@ -14,7 +14,6 @@ import type { OrganizationChange, OrganizationChanges } from './organization-cha
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Identifies a record of an organization. */
 interface Place {
   readonly organizationId: string
   readonly id: string

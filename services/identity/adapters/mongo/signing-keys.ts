@@ -14,7 +14,6 @@ interface SigningKeysDocument {
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 const DUPLICATE_KEY = 11_000
 
-/** The signing keys in MongoDB. */
 export class MongoSigningKeys implements SigningKeys {
   readonly #documents: Collection<SigningKeysDocument>
 

@@ -1,11 +1,11 @@
 import type { AuditEntry } from '#gen/portico/identity/v1/federation_pb.js'
+import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { AuditFilter, AuditLog, TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { selectAll } from '#shared/stores/sqlite-table.ts'
 import { audit, CLAIM_KEPT_MS, toEntry, useHash } from '../tables/audit.ts'
 import { missingOrganization, writeEntries } from './audit-entries.ts'
-import { auditQuery } from './audit-query.ts'
 
 const { organizationId, position, time, event } = audit.columns
 const listedColumns = { organizationId, position, time, event }
@@ -122,4 +122,47 @@ export class SqliteAuditLog implements AuditLog {
     const until = Math.ceil(use.timeExpires) + CLAIM_KEPT_MS
     return Number(this.#file.statement(CLAIM).run(useHash(entry.organizationId, use), until).changes) > 0
   }
+}
+
+/**
+ * If a window of time has more entries than this, they are not searched for its bounds, since most pages fill up
+ * before.
+ */
+const FEW = 20_000
+const IN_WINDOW = `(SELECT position FROM audit INDEXED BY auditByTime
+  WHERE organizationId = ? AND time >= ? AND time < ? LIMIT ${FEW + 1})`
+// Without bounds for the position, a search by time would read the whole log. Times need not rise with positions.
+const WINDOW = `time >= ? AND time < ?
+  AND position >= (SELECT iif(count(*) > ${FEW}, 0, min(position)) FROM ${IN_WINDOW})
+  AND position <= (SELECT iif(count(*) > ${FEW}, ${Number.MAX_SAFE_INTEGER}, max(position)) FROM ${IN_WINDOW})`
+
+type Term = readonly [sql: string, ...values: readonly (string | number | undefined)[]]
+
+/** Finds entries of an organization that match a filter, newest first, before a position; `rest` follows columns. */
+function auditQuery(
+  organization: string,
+  filter: AuditFilter,
+  before: number | undefined,
+  limit: number,
+): { readonly rest: string; readonly values: readonly (string | number)[] } {
+  const { kind, policyId, issuerId, keyId, reason, subject, since = 0, until = Number.MAX_SAFE_INTEGER } = filter
+  const window = [since, until, organization, since, until, organization, since, until]
+  const isTimed = filter.since !== undefined || filter.until !== undefined
+  const terms: readonly Term[] = [
+    ['organizationId = ?', organization],
+    ['position < ?', before],
+    ['kind = ?', kind],
+    // SQLite uses the partial index of the rarer kinds only if the query repeats its condition.
+    [`kind <> ${Kind.EXCHANGE_ACCEPTED} AND ?`, kind === undefined || kind === Kind.EXCHANGE_ACCEPTED ? undefined : 1],
+    ['policyId = ?', policyId],
+    ['issuerId = ?', issuerId],
+    ['keyId = ?', keyId],
+    ['reason = ?', reason],
+    ['subject = ?', subject],
+    [WINDOW, ...(isTimed ? window : [undefined])],
+  ]
+  const present = terms.filter(([, ...values]) => !values.includes(undefined))
+  const where = present.map(([term]) => term).join(' AND ')
+  const values = present.flatMap(([, ...each]) => each) as (string | number)[]
+  return { rest: `FROM audit WHERE ${where} ORDER BY position DESC LIMIT ?`, values: [...values, limit] }
 }

@@ -36,8 +36,7 @@ const STATE = `FROM (SELECT o.plan, k.kind, k.disabled, k.expireTime,
 const POLICY = 'FROM policies WHERE policyId = ?'
 const ISSUER = 'FROM issuers WHERE issuerId = ? AND organizationId = ?'
 
-/** A policy and its issuer, at one version. */
-interface Kept extends RecordOf<typeof versions> {
+interface CacheEntry extends RecordOf<typeof versions> {
   readonly policy: Policy
   readonly issuer: Issuer | undefined
 }
@@ -48,14 +47,14 @@ const MOST_CHARACTERS = 4_000_000
 /** Reads what exchanges need, anew for each of them. Settings are read and parsed once for each revision. */
 export class ExchangeGrounds {
   readonly #file: SqliteFile
-  readonly #kept = new LRUCache<string, Kept>({ maxSize: MOST_CHARACTERS })
+  readonly #cache = new LRUCache<string, CacheEntry>({ maxSize: MOST_CHARACTERS })
 
   constructor(file: SqliteFile) {
     this.#file = file
   }
 
   find(policyId: string): ExchangeGround | undefined {
-    let kept = this.#kept.get(policyId)
+    let kept = this.#cache.get(policyId)
     for (;;) {
       const row = selectOne(this.#file, stateColumns, STATE, policyId)
       if (row === undefined) return undefined
@@ -66,11 +65,11 @@ export class ExchangeGrounds {
     }
   }
 
-  #read(policyId: string): Kept | undefined {
+  #read(policyId: string): CacheEntry | undefined {
     const row = selectOne(this.#file, policies.columns, POLICY, policyId)
     if (row === undefined) return undefined
     const issuerRow = selectOne(this.#file, issuers.columns, ISSUER, row.issuerId, row.organizationId)
-    const kept: Kept = {
+    const kept: CacheEntry = {
       policySeq: row.seq,
       policyRevision: row.revision,
       issuerSeq: issuerRow?.seq,
@@ -78,21 +77,21 @@ export class ExchangeGrounds {
       policy: policyKind.fromRow(row),
       issuer: issuerRow && issuerKind.fromRow(issuerRow),
     }
-    this.#kept.set(policyId, kept, { size: row.settings.length + (issuerRow?.settings.length ?? 0) })
+    this.#cache.set(policyId, kept, { size: row.settings.length + (issuerRow?.settings.length ?? 0) })
     return kept
   }
 }
 
-function isOf(state: State, kept: Kept): boolean {
+function isOf(state: State, entry: CacheEntry): boolean {
   return (
-    state.policySeq === kept.policySeq &&
-    state.policyRevision === kept.policyRevision &&
-    state.issuerSeq === kept.issuerSeq &&
-    state.issuerRevision === kept.issuerRevision
+    state.policySeq === entry.policySeq &&
+    state.policyRevision === entry.policyRevision &&
+    state.issuerSeq === entry.issuerSeq &&
+    state.issuerRevision === entry.issuerRevision
   )
 }
 
-function groundOf({ plan, kind, disabled = true, expireTime }: State, { policy, issuer }: Kept): ExchangeGround {
+function groundOf({ plan, kind, disabled = true, expireTime }: State, { policy, issuer }: CacheEntry): ExchangeGround {
   const key = kind === undefined ? undefined : { kind, disabled, expireTime }
   return { policy, issuer, organization: { plan }, key }
 }

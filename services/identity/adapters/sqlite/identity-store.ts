@@ -47,18 +47,19 @@ export class SqliteIdentityStore implements IdentityStore {
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
     const by: By = { time: bootstrap.organization.createTime }
     return this.#file.write(() => {
-      const found = this.#bootstrapWorkspace()
-      if (found === undefined) insertOrganization(this.#file, bootstrap, { isBootstrap: true, by })
-      const { workspaceId, organizationId } = found ?? {
+      const bootstrapWorkspace = this.#bootstrapWorkspace()
+      if (bootstrapWorkspace === undefined) insertOrganization(this.#file, bootstrap, { isBootstrap: true, by })
+      const { workspaceId, organizationId } = bootstrapWorkspace ?? {
         workspaceId: bootstrap.workspace.id,
         organizationId: bootstrap.organization.organizationId,
       }
       const keys = bootstrap.keys.map(({ key, isGiven }) => {
         const there = this.#read(BY_HASH, key.hash)?.key
-        if (there !== undefined || (found !== undefined && !isGiven) || this.#isDeleted(key.hash)) return there
+        if (there !== undefined || (bootstrapWorkspace !== undefined && !isGiven) || this.#isDeleted(key.hash))
+          return there
         return insertKey(this.#file, { ...key, workspaceId }, by)
       })
-      return { organizationId, workspaceId, first: found === undefined, keys }
+      return { organizationId, workspaceId, first: bootstrapWorkspace === undefined, keys }
     })
   }
 
@@ -92,23 +93,23 @@ export class SqliteIdentityStore implements IdentityStore {
 
   reviseKey(workspace: string, keyId: string, decide: (key: ApiKey) => ApiKey, by: By): Promise<ApiKey | undefined> {
     return this.#file.write(() => {
-      const found = this.#read(BY_ID, workspace, keyId)
-      if (found === undefined) return undefined
-      const revised = reviseKey(found.key, decide(found.key), by.time, keySnapshot)
-      if (revised === undefined) return found.key
+      const owned = this.#read(BY_ID, workspace, keyId)
+      if (owned === undefined) return undefined
+      const revised = reviseKey(owned.key, decide(owned.key), by.time, keySnapshot)
+      if (revised === undefined) return owned.key
       updateKey(this.#file, revised.key)
-      logKey(this.#file, found.organizationId, by, keyId, revised.change)
+      logKey(this.#file, owned.organizationId, by, keyId, revised.change)
       return revised.key
     })
   }
 
   deleteKey(workspace: string, keyId: string, by: By): Promise<boolean> {
     return this.#file.write(() => {
-      const found = this.#read(BY_ID, workspace, keyId)
-      if (found === undefined) return false
-      rememberHash(this.#file, [{ hash: found.key.hash }])
+      const owned = this.#read(BY_ID, workspace, keyId)
+      if (owned === undefined) return false
+      rememberHash(this.#file, [{ hash: owned.key.hash }])
       this.#file.statement(`DELETE FROM api_keys ${ONE}`).run(workspace, keyId)
-      logKey(this.#file, found.organizationId, by, keyId, { before: keySnapshot(found.key) })
+      logKey(this.#file, owned.organizationId, by, keyId, { before: keySnapshot(owned.key) })
       return true
     })
   }

@@ -19,7 +19,6 @@ const insertOrganizations = insertInto(organizations)
 const insertWorkspaces = insertInto(workspaces)
 const workspaceIdColumn = { workspaceId: workspaces.columns.workspaceId }
 
-/** Organizations in SQLite. */
 export class SqliteOrganizationStore implements OrganizationStore {
   readonly #file: SqliteFile
 
@@ -50,11 +49,11 @@ export class SqliteOrganizationStore implements OrganizationStore {
 
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
     return this.#file.write(() => {
-      const found = this.#read(organizationId)
-      if (found === undefined) return undefined
-      const changed = { ...found, plan }
-      const change = changeOf(found, changed, organizationSnapshot)
-      if (change === undefined) return found
+      const organization = this.#read(organizationId)
+      if (organization === undefined) return undefined
+      const changed = { ...organization, plan }
+      const change = changeOf(organization, changed, organizationSnapshot)
+      if (change === undefined) return organization
       updateRows(this.#file, organizations, { plan }, 'WHERE organizationId = ?', organizationId)
       const of = { organizationId, resource: Resource.ORGANIZATION, resourceId: organizationId }
       writeEntry(this.#file, changeEntry({ ...of, ...change }, by))

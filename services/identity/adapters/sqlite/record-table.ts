@@ -9,7 +9,6 @@ import { insertInto, selectAll, selectOne, updateRows } from '#shared/stores/sql
 import type { RecordKind } from '../tables/federation.ts'
 import { writeEntry } from './audit-entries.ts'
 
-/** Identifies a record of an organization. */
 interface Place {
   readonly organizationId: string
   readonly id: string

@@ -78,7 +78,6 @@ export function keyRow(key: ApiKey): KeyRow {
   return toRow(keyColumns, { ...key, terms: key.terms ?? NO_TERMS })
 }
 
-/** The fields of a key that can change. */
 export function changedKeyRow({ name, disabled, terms = NO_TERMS, updateTime, expireTime }: ApiKey): Partial<KeyRow> {
   return toChanges(keyColumns, { name, disabled, terms, updateTime, expireTime })
 }

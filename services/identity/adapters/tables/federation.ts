@@ -158,7 +158,6 @@ function references({ settings: { issuerId, workspaceId, keyId } }: Policy) {
 /** The health of an issuer after a change. */
 const NO_HEALTH = toRow(healthColumns, {})
 
-/** The fields of the health that an attempt changes. */
 export function healthChanges({ time, failure, timeNextTry }: FetchAttempt): Partial<RowOf<typeof healthColumns>> {
   const changes = failure === undefined ? { lastSuccessTime: time } : { lastFailureTime: time, lastFailure: failure }
   return toChanges(healthColumns, { ...changes, nextTryTime: failure === undefined ? undefined : timeNextTry })

@@ -1,6 +1,5 @@
 /** What the operator permits beyond public addresses. */
 export interface PermittedNetworks {
-  /** Whether there is any. */
   readonly any: boolean
   /** Whether one of them contains an IP address, which is written without brackets. */
   permit(address: string): boolean
@@ -19,7 +18,6 @@ export interface FederationNetwork {
   readonly hosts: Readonly<Record<string, FederationHost>>
 }
 
-/** What is special about a host. */
 export interface FederationHost {
   /** File with the bearer token that a Kubernetes API server requires before it shows its keys. */
   readonly tokenFile?: string | undefined

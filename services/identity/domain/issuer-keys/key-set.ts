@@ -35,7 +35,6 @@ export function readKeySet(value: unknown): KeySet | KeySetProblem {
   }
 }
 
-/** Reads a key set that is saved with an issuer. */
 export function readInlineKeySet(text: string): KeySet | KeySetProblem {
   try {
     return readKeySet(JSON.parse(text))

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
-import { claimOf, shown, type Verdict, verdict } from './step.ts'
+import { claimOf, quoteClaim, type Verdict, verdict } from './step.ts'
 
 /** Maximum number of Unicode characters in `sub`, in each `aud` and in each scope. */
 export const MAX_CHARACTERS = 512
@@ -56,7 +56,10 @@ function problemOf(value: JsonValue | undefined): string {
 /** Whether the claims that every token must have exist and are within their limits. */
 export function checkClaims(claims: JsonObject): Verdict {
   const read = readRequired(claims)
-  return verdict(typeof read !== 'string', () => [EXPECTED, typeof read === 'string' ? read : shown(presentOf(claims))])
+  return verdict(typeof read !== 'string', () => [
+    EXPECTED,
+    typeof read === 'string' ? read : quoteClaim(presentOf(claims)),
+  ])
 }
 
 const EXPECTED =
@@ -66,8 +69,8 @@ const EXPECTED =
 /** The claims that are used. */
 function presentOf(claims: JsonObject): JsonObject {
   const { iss, sub, aud, scopes } = claims
-  const named = Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name))
-  return Object.fromEntries(named) as JsonObject
+  const members = Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name))
+  return Object.fromEntries(members) as JsonObject
 }
 
 /** The scopes of a token: none if it has none; undefined: the claim is not a list of strings. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import { checkHeader, keyChoiceOf } from './header.ts'
+import { checkHeader, keyChoiceOf } from './read-subject-token.ts'
 
 const refused = (header: JsonObject): boolean => {
   assert.equal(checkHeader(header).verdict === Result.FAILED, keyChoiceOf(header) === undefined)

@@ -1,4 +1,6 @@
 import type { JsonObject } from '#shared/json.ts'
+import type { SignatureAlgorithm } from '../public-key.ts'
+import { claimOf, quoteClaim, type Verdict, verdict } from './step.ts'
 import { readStrictJson } from './strict-json.ts'
 
 /** A parsed subject token. Nothing of it is verified yet. */
@@ -33,4 +35,30 @@ export function readSubjectToken(compact: string): TokenRead {
 function decodeBase64url(part: string): Buffer | undefined {
   const bytes = Buffer.from(part, 'base64url')
   return bytes.toString('base64url') === part ? bytes : undefined
+}
+
+const ALGORITHMS: readonly SignatureAlgorithm[] = ['ES256', 'RS256']
+const EXPECTED = `alg ${ALGORITHMS.join(' or ')}, kid a string or absent, neither crit nor b64`
+
+/** What selects the keys that may have signed a token. `kid` undefined: the token names none. */
+export interface KeyChoice {
+  readonly algorithm: SignatureAlgorithm
+  readonly kid: string | undefined
+}
+
+/**
+ * What a header says about the key; undefined: it cannot be used. Extensions (`crit`, `b64`) are refused; members that
+ * would bring a key or an address along (`jwk`, `jku`, `x5c`, `x5u`) are ignored, and so is `typ`.
+ */
+export function keyChoiceOf(header: JsonObject): KeyChoice | undefined {
+  const alg = claimOf(header, 'alg')
+  const kid = claimOf(header, 'kid')
+  const algorithm = ALGORITHMS.find((name) => name === alg)
+  const extended = Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')
+  if (algorithm === undefined || extended) return undefined
+  return kid === undefined || typeof kid === 'string' ? { algorithm, kid } : undefined
+}
+
+export function checkHeader(header: JsonObject): Verdict {
+  return verdict(keyChoiceOf(header) !== undefined, () => [EXPECTED, quoteClaim(header)])
 }

@@ -50,11 +50,10 @@ export function verdict(passes: boolean, words: NonNullable<Verdict['words']>): 
   return { verdict: passes ? Result.PASSED : Result.FAILED, words }
 }
 
-/** A step as it is shown. */
 export function stepOf(name: StepName, { verdict, words }: Verdict): Step {
-  const [expected, found] = words?.() ?? []
-  const shown = { expected: expected && cut(expected), found: found ? cut(found) : undefined }
-  return { ...create(ExchangeStepSchema, { verdict, ...shown }), name }
+  const [expected, actual] = words?.() ?? []
+  const texts = { expected: expected && cut(expected), found: actual ? cut(actual) : undefined }
+  return { ...create(ExchangeStepSchema, { verdict, ...texts }), name }
 }
 
 /** A claim; undefined if the token does not have it. Inherited members of objects are not claims. */
@@ -63,7 +62,7 @@ export function claimOf(claims: JsonObject, name: string): JsonValue | undefined
 }
 
 /** The value of a claim for people; characters that would change how others look are escaped. */
-export function shown(value: JsonValue | undefined): string | undefined {
+export function quoteClaim(value: JsonValue | undefined): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value).replace(/\p{Cf}/gu, escaped)
 }
 

@@ -4,8 +4,8 @@ import { create } from '@bufbuild/protobuf'
 import { ExchangeStepSchema, ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { expiryOf } from '../access-token.ts'
+import { checkExpiry, checkLifetime } from './rules.ts'
 import { stepOf } from './step.ts'
-import { checkExpiry, checkLifetime } from './times.ts'
 
 const NOW = 1_800_000_000
 const passes = (claims: JsonObject, maxAge?: number, now = NOW * 1000): boolean =>

@@ -20,7 +20,6 @@ const SKEW_MS = 60_000
 /** An ES256 signature is 64 bytes, so the last character carries two bits. */
 const FORM = /^([\w-]{1,200})\.([\w-]{1,8000})\.[\w-]{85}[AQgw]$/
 
-/** An issued token. */
 export interface MintedToken {
   readonly token: string
   /** Its `jti`. */
@@ -84,10 +83,10 @@ export class AccessTokens {
   async verify(token: string): Promise<TokenTarget | 'expired' | undefined> {
     if (token.length > MAX_TOKEN_LENGTH) return undefined
     const digest = hash('sha256', token, 'binary')
-    const known = this.#remembered.get(digest) ?? (await this.#verify(token, digest))
-    if (known === undefined) return undefined
-    if (this.#isCurrent(known)) return known.target
-    return known.expires * 1_000 <= this.#clock.now() ? 'expired' : undefined
+    const accessToken = this.#remembered.get(digest) ?? (await this.#verify(token, digest))
+    if (accessToken === undefined) return undefined
+    if (this.#isCurrent(accessToken)) return accessToken.target
+    return accessToken.expires * 1_000 <= this.#clock.now() ? 'expired' : undefined
   }
 
   async #verify(token: string, digest: string): Promise<AccessToken | undefined> {

@@ -1,13 +1,14 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { type AccessTokenHeader, headerOf } from '#services/identity/domain/access-token.ts'
 import type { PrivateKey, PublicKey } from '#services/identity/domain/public-key.ts'
 import { isAnyDue, keysAfter, nextSigner, type SigningKey, signerAt } from '#services/identity/domain/signing-key.ts'
 import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
 import type { Clock } from '#shared/clock.ts'
+import { randomId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { SharedReads } from '#shared/shared-reads.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { KeySeal } from './key-seal.ts'
-import { makeSigningKey, privateKeyOf } from './signing-key-pair.ts'
 
 /**
  * How old known keys may be, in milliseconds, before they are read again; keys are published much longer before they
@@ -17,7 +18,6 @@ const FRESH_MS = 30_000
 
 const NO_KEY = 'PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued'
 
-/** A key that signs. */
 export interface Signer {
   readonly header: AccessTokenHeader
   readonly privateKey: PrivateKey
@@ -92,8 +92,8 @@ export class KeyRing {
    * writes; undefined: no key of ours signs such tokens.
    */
   async verifier(header: string): Promise<PublicKey | undefined> {
-    const found = this.#held.get(header)
-    if (found !== undefined || !isOurHeader(header)) return found?.publicKey
+    const token = this.#held.get(header)
+    if (token !== undefined || !isOurHeader(header)) return token?.publicKey
     await this.#reread()
     return this.#held.get(header)?.publicKey
   }
@@ -123,18 +123,18 @@ export class KeyRing {
 
   async #refresh(): Promise<void> {
     const { store, seal, clock } = this.#options
-    const begun = clock.monotonic()
+    const start = clock.monotonic()
     const keys = await store.list()
     if (seal !== undefined && isAnyDue(keys, clock.now())) await this.#revise(false)
-    else this.#hold(keys, begun)
+    else this.#hold(keys, start)
   }
 
-  async #revise(wanted: boolean): Promise<void> {
+  async #revise(isWanted: boolean): Promise<void> {
     const { store, seal, clock } = this.#options
     if (seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
-    const begun = clock.monotonic()
+    const start = clock.monotonic()
     const candidate = makeSigningKey(seal)
-    this.#hold(await store.revise((keys) => keysAfter(keys, candidate, { now: clock.now(), wanted })), begun)
+    this.#hold(await store.revise((keys) => keysAfter(keys, candidate, { now: clock.now(), wanted: isWanted })), start)
   }
 
   #hold(keys: readonly SigningKey[], readAt: number): void {
@@ -181,4 +181,20 @@ const PREFIX = Buffer.from('{"typ":"at+jwt","alg":"ES256","kid":"sig_').toString
  */
 function isOurHeader(header: string): boolean {
   return header.length === SAMPLE.length && header.startsWith(PREFIX)
+}
+
+/** Creates a key; its private half exists only in encrypted form. */
+function makeSigningKey(seal: KeySeal): Pick<SigningKey, 'kid' | 'x' | 'y' | 'sealed'> {
+  const kid = randomId('sig')
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  return { kid, x, y, sealed: seal.seal(kid, privateKey.export({ format: 'der', type: 'pkcs8' })) }
+}
+
+/** The private half, which signs and cannot be exported; undefined: it is encrypted with another key. */
+function privateKeyOf({ kid, sealed }: Pick<SigningKey, 'kid' | 'sealed'>, seal: KeySeal): PrivateKey | undefined {
+  const opened = seal.open(kid, sealed)
+  if (opened === undefined) return undefined
+  const key = createPrivateKey({ key: opened.bytes, format: 'der', type: 'pkcs8' })
+  return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
 }

@@ -5,7 +5,6 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Keys that encrypt other keys, and where they come from. */
 export interface EncryptionKeys {
   /** 32 bytes each, in base64: the first encrypts, all of them decrypt. */
   readonly keys: readonly string[]

@@ -1,11 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { ExchangeStep_Verdict as Result } from '#gen/portico/identity/v1/federation_pb.js'
+import { Principal_Kind as Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { isUsable } from '#services/identity/domain/api-key.ts'
+import { hasFederation, PLAN_NAMES } from '#services/identity/domain/organization.ts'
+import type { Policy } from '#services/identity/domain/policy.ts'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from '#services/identity/domain/subject-token/claims.ts'
-import { checkHeader, keyChoiceOf } from '#services/identity/domain/subject-token/header.ts'
+import {
+  checkHeader,
+  keyChoiceOf,
+  type SubjectToken,
+} from '#services/identity/domain/subject-token/read-subject-token.ts'
 import {
   checkAudience,
+  checkExpiry,
   checkIssuer,
+  checkLifetime,
   checkScopes,
   checkSingleUse,
   checkSubject,
@@ -13,19 +23,18 @@ import {
 } from '#services/identity/domain/subject-token/rules.ts'
 import {
   claimOf,
+  quoteClaim,
   SKIPPED,
   type Step,
   type StepName,
-  shown,
   stepOf,
   type Verdict,
   verdict,
 } from '#services/identity/domain/subject-token/step.ts'
-import { checkExpiry, checkLifetime } from '#services/identity/domain/subject-token/times.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
+import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import type { IssuerKeys } from '#services/identity/ports/issuer-keys.ts'
 import type { TokenSignatures } from '#services/identity/ports/token-signatures.ts'
-import { type Candidate, checkKey, checkPlan, checkPolicy } from './ground-checks.ts'
 
 export interface ExchangeStepsOptions {
   readonly keys: IssuerKeys
@@ -47,7 +56,6 @@ export interface Outcome {
   readonly waited: boolean
 }
 
-/** The outcome for a candidate, step by step. */
 export interface Evaluation extends Outcome {
   readonly steps: readonly Step[]
 }
@@ -133,15 +141,15 @@ export class ExchangeSteps {
     const expected = `a signature by a key of ${issuer.settings.issuerUrl}`
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
-      const found = `its keys could not be fetched: ${answer.problem}`
-      return { verdict: verdict(false, () => [expected, found]), ...UNKNOWN, unavailable: answer }
+      const actual = `its keys could not be fetched: ${answer.problem}`
+      return { verdict: verdict(false, () => [expected, actual]), ...UNKNOWN, unavailable: answer }
     }
     const hasKeys = answer.keys.length > 0
     const verified = hasKeys && (await signatures.verify(token.compact, choice.algorithm, answer.keys))
     if (!hasKeys) await this.refuse()
     const failure = hasKeys ? 'another signature' : 'no key of that name'
-    const found = verified ? 'a valid signature' : failure
-    return { verdict: verdict(verified, () => [expected, found]), ...UNKNOWN, verified, waited: answer.waited }
+    const actual = verified ? 'a valid signature' : failure
+    return { verdict: verdict(verified, () => [expected, actual]), ...UNKNOWN, verified, waited: answer.waited }
   }
 
   #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {
@@ -153,10 +161,16 @@ export class ExchangeSteps {
     const scopes = scopesOf(claims)
     const tokenType = tokenTypeOf(claims)
     if (condition.usesScopes && scopes === undefined) {
-      return verdict(false, () => [expected, `scopes is ${shown(claimOf(claims, 'scopes'))}, not a list of strings`])
+      return verdict(false, () => [
+        expected,
+        `scopes is ${quoteClaim(claimOf(claims, 'scopes'))}, not a list of strings`,
+      ])
     }
     if (condition.usesTokenType && tokenType === undefined) {
-      return verdict(false, () => [expected, `token_type is ${shown(claimOf(claims, 'token_type'))}, not a string`])
+      return verdict(false, () => [
+        expected,
+        `token_type is ${quoteClaim(claimOf(claims, 'token_type'))}, not a string`,
+      ])
     }
     const { subject, audience } = required
     const variables = { subject, audience, scopes: scopes ?? [], tokenType: tokenType ?? '' }
@@ -174,4 +188,33 @@ function firstFailure(checks: readonly NamedCheck[], candidate: Candidate): Step
     if (result.verdict === Result.FAILED) return stepOf(name, result)
   }
   return undefined
+}
+
+/**
+ * An exchange, or the rehearsal of one: a token and what it is checked against. `now` is in milliseconds since the
+ * epoch.
+ */
+export interface Candidate {
+  readonly token: SubjectToken
+  /** The policy need not be saved. */
+  readonly ground: Omit<ExchangeGround, 'policy'> & { readonly policy: Pick<Policy, 'settings'> }
+  readonly now: number
+}
+
+export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
+  const { enabled } = policy.settings
+  return verdict(enabled, () => ['enabled', enabled ? 'enabled' : 'paused'])
+}
+
+export function checkPlan({ ground: { organization } }: Candidate): Verdict {
+  return verdict(hasFederation(organization.plan), () => ['business or enterprise', PLAN_NAMES.get(organization.plan)])
+}
+
+/** Whether the policy's key can be used. */
+export function checkKey({ ground: { key }, now }: Candidate): Verdict {
+  const passes = key !== undefined && key.kind === Kind.WORKSPACE && isUsable(key, now)
+  return verdict(passes, () => {
+    const state = key === undefined ? 'deleted' : key.disabled ? 'disabled' : passes ? 'in use' : 'expired'
+    return ['a workspace key in use', state]
+  })
 }

@@ -2,8 +2,8 @@ import { create } from '@bufbuild/protobuf'
 import { AuditEntry_ExchangeRefusedSchema, AuditEntrySchema } from '#gen/portico/identity/v1/federation_pb.js'
 import { requiredClaims } from '#services/identity/domain/subject-token/claims.ts'
 import { readSubjectToken, type SubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { claimOf, type StepName, shown } from '#services/identity/domain/subject-token/step.ts'
-import { timesOf } from '#services/identity/domain/subject-token/times.ts'
+import { timesOf } from '#services/identity/domain/subject-token/rules.ts'
+import { claimOf, quoteClaim, type StepName } from '#services/identity/domain/subject-token/step.ts'
 import type { AuditLog } from '#services/identity/ports/audit-log.ts'
 import type { DeletedPolicy, ExchangeGround, FederationStore } from '#services/identity/ports/federation-store.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -26,7 +26,6 @@ export interface ExchangeOptions {
   readonly clock: Clock
 }
 
-/** What is exchanged. */
 export interface ExchangeRequest {
   readonly policyId: string
   readonly subjectToken: string
@@ -118,7 +117,7 @@ export class Exchange {
       if (typeof jti !== 'string') throw new Error('a step is missing')
       // After all checks, so that a refused token is not used up.
       const isFirst = await audit.appendOnce(entry, { issuerId, jti, timeExpires: times.expires * 1_000 })
-      if (!isFirst) throw this.#refused(attempt, { name: 'single_use', found: shown(jti) }, true)
+      if (!isFirst) throw this.#refused(attempt, { name: 'single_use', found: quoteClaim(jti) }, true)
     }
     return minted
   }

@@ -17,7 +17,7 @@ interface Window {
   readonly organizationId: string
   readonly of: ExchangeRefused
   /** On the monotonic clock. */
-  readonly begun: number
+  readonly start: number
   written: number
   counted: number
   firstTime: number
@@ -49,13 +49,13 @@ export class RefusalLog implements AsyncDisposable {
     const { clock } = this.#options
     const place = `${refused.policyId} ${refused.reason}`
     let window = this.#windows.get(place)
-    if (window !== undefined && clock.monotonic() - window.begun >= WINDOW_MS) {
+    if (window !== undefined && clock.monotonic() - window.start >= WINDOW_MS) {
       this.#end(place, window)
       window = undefined
     }
     const now = clock.now()
     if (window === undefined) {
-      const times = { begun: clock.monotonic(), firstTime: now, lastTime: now }
+      const times = { start: clock.monotonic(), firstTime: now, lastTime: now }
       window = { organizationId, of: refused, written: 0, counted: 0, ...times }
       this.#windows.set(place, window)
       this.#timer ??= setInterval(() => this.#sweep(), WINDOW_MS).unref()
@@ -79,7 +79,7 @@ export class RefusalLog implements AsyncDisposable {
 
   #sweep(): void {
     const now = this.#options.clock.monotonic()
-    for (const [place, window] of this.#windows) if (now - window.begun >= WINDOW_MS) this.#end(place, window)
+    for (const [place, window] of this.#windows) if (now - window.start >= WINDOW_MS) this.#end(place, window)
     if (this.#windows.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined

@@ -1,4 +1,4 @@
-import { isTooDeep } from '#services/inference/domain/nesting.ts'
+import { isTooDeep } from '#services/inference/domain/open-part.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { ANTHROPIC } from './extension.ts'
@@ -49,13 +49,13 @@ export function besidesOf(block: JsonObject): JsonObject | undefined {
   return ofKind(merged({}, block, OF_BLOCK))
 }
 
-function merged(known: JsonObject, said: JsonObject, placed: ReadonlySet<string>): JsonObject {
-  const more = Object.entries(said).filter(([name, value]) => {
+function merged(before: JsonObject, members: JsonObject, placed: ReadonlySet<string>): JsonObject {
+  const more = Object.entries(members).filter(([name, value]) => {
     return value !== null && !placed.has(name) && name !== '__proto__' && !isTooDeep(value)
   })
-  if (more.length === 0) return known
-  const all = { ...known }
-  let room = MAX_CHARACTERS - JSON.stringify(known).length
+  if (more.length === 0) return before
+  const all = { ...before }
+  let room = MAX_CHARACTERS - JSON.stringify(before).length
   for (const [name, value] of more) {
     room -= JSON.stringify(value).length
     if (room < 0) break
@@ -64,6 +64,6 @@ function merged(known: JsonObject, said: JsonObject, placed: ReadonlySet<string>
   return all
 }
 
-function ofKind(said: JsonObject): JsonObject | undefined {
-  return Object.keys(said).length === 0 ? undefined : { [ANTHROPIC]: said }
+function ofKind(block: JsonObject): JsonObject | undefined {
+  return Object.keys(block).length === 0 ? undefined : { [ANTHROPIC]: block }
 }

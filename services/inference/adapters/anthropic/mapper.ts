@@ -5,12 +5,11 @@ import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { blocksOf, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
-import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/provider-call.ts'
-import { unavailable } from '../http/provider-errors.ts'
+import { jsonObject, type ProviderMapper } from '../http/provider-call.ts'
+import { rejectionForStatus, unavailable } from '../http/provider-errors.ts'
 import { Besides, besidesOf } from './besides.ts'
 import { ANTHROPIC } from './extension.ts'
 import { collect, inputOf, type OpenBlock, unannounced, wholeBlock } from './open-block.ts'
-import { failureOf, reasonOf } from './outcome.ts'
 import { AS_CALLED, customInput, type ToolNames } from './tools.ts'
 import { UsageSoFar } from './usage.ts'
 
@@ -25,7 +24,7 @@ export class AnthropicMapper implements ProviderMapper {
   readonly #tools: ToolNames
   readonly #blocks = new Map<unknown, OpenBlock>()
   #count = 0
-  readonly #used = new UsageSoFar()
+  readonly #usageSoFar = new UsageSoFar()
   readonly #besides = new Besides()
   #rawReason = ''
   #stopText = ''
@@ -68,7 +67,7 @@ export class AnthropicMapper implements ProviderMapper {
         break
       case 'message_delta': {
         const delta = objectAt(event.delta) ?? {}
-        this.#stopped(delta)
+        this.#stop(delta)
         this.#usage(objectAt(event.usage))
         this.#besides.note({ ...event, ...delta })
         break
@@ -101,20 +100,18 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    const isRefused = !this.#writer.begun
-    this.#writer.begin()
-    if (isRefused) this.#writer.report(NOTHING_USED)
+    this.#writer.beginUnused()
     this.#rawReason = rawReason
     this.#finish(FinishReason.LENGTH)
   }
 
   #start(message: JsonObject): void {
     this.#writer.begin()
-    this.#stopped(message)
+    this.#stop(message)
     this.#usage(objectAt(message.usage))
   }
 
-  #stopped({ stop_reason: reason, stop_sequence: text }: JsonObject): void {
+  #stop({ stop_reason: reason, stop_sequence: text }: JsonObject): void {
     this.#rawReason = textAt(reason) || this.#rawReason
     this.#stopText = textAt(text) || this.#stopText
   }
@@ -129,8 +126,8 @@ export class AnthropicMapper implements ProviderMapper {
     const part = this.#open(block)
     this.#blocks.set(index, { part, block, json: '', size: 0 })
     if (part === undefined) return
-    const said = textAt(block.text) || textAt(block.thinking)
-    if (said !== '') this.#writer.extend(part, said)
+    const text = textAt(block.text) || textAt(block.thinking)
+    if (text !== '') this.#writer.extend(part, text)
     part.signature = textAt(block.signature)
     for (const citation of listAt(block.citations)) cite(this.#writer, part, objectAt(citation))
   }
@@ -141,13 +138,13 @@ export class AnthropicMapper implements ProviderMapper {
     if (type === 'thinking') return this.#writer.start(Kind.REASONING, undefined, undefined, besidesOf(block))
     if (type !== 'tool_use') return undefined
     if (textAt(name) === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
-    const call = this.#tools.called(wordAt(id) ?? randomId('call'), textAt(name))
+    const call = this.#tools.callOf(wordAt(id) ?? randomId('call'), textAt(name))
     return this.#writer.start(Kind.TOOL_CALL, call, undefined, besidesOf(block))
   }
 
   #extend(index: unknown, delta: JsonObject): void {
-    const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
-    const block = this.#blocks.has(index) || said === '' ? undefined : unannounced(this.#providerId, delta)
+    const text = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
+    const block = this.#blocks.has(index) || text === '' ? undefined : unannounced(this.#providerId, delta)
     if (block !== undefined) this.#begin(index, block)
     const open = this.#blocks.get(index)
     if (open === undefined) return
@@ -161,7 +158,7 @@ export class AnthropicMapper implements ProviderMapper {
       return
     }
     if (delta.type === 'citations_delta') cite(this.#writer, part, objectAt(delta.citation))
-    if (said !== '') this.#writer.extend(part, said)
+    if (text !== '') this.#writer.extend(part, text)
   }
 
   #end(index: unknown): void {
@@ -184,14 +181,14 @@ export class AnthropicMapper implements ProviderMapper {
   #usage(usage: JsonObject | undefined): void {
     if (usage === undefined) return
     this.#tier = textAt(usage.service_tier) || this.#tier
-    this.#writer.report(this.#used.note(usage))
+    this.#writer.report(this.#usageSoFar.note(usage))
   }
 
-  #finish(known?: FinishReason): void {
+  #finish(reason?: FinishReason): void {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#writer.begun) throw unavailable(this.#providerId, 'The answer is empty')
-    this.#writer.finish(known ?? reasonOf(this.#rawReason), this.#rawReason, {
+    this.#writer.finish(reason ?? reasonOf(this.#rawReason), this.#rawReason, {
       stopText: this.#stopText || undefined,
       serviceTier: this.#tier || undefined,
       providerMetadata: this.#besides.metadata,
@@ -204,4 +201,41 @@ function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefin
   if (citation === undefined || !writer.note(part, 'citations', citation)) return
   const title = wordAt(citation.title) ?? wordAt(citation.document_title)
   writer.cite(part, { url: wordAt(citation.url), title, citedText: wordAt(citation.cited_text) })
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    end_turn: FinishReason.STOP,
+    stop_sequence: FinishReason.STOP,
+    max_tokens: FinishReason.LENGTH,
+    model_context_window_exceeded: FinishReason.LENGTH,
+    tool_use: FinishReason.TOOL_CALLS,
+    refusal: FinishReason.CONTENT_FILTER,
+  }),
+)
+
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries<number>({
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    timeout_error: 504,
+    overloaded_error: 529,
+  }),
+)
+
+/** Converts the API's stop reason. */
+function reasonOf(word: string): FinishReason {
+  return REASONS.get(word) ?? FinishReason.OTHER
+}
+
+/** Converts an error of the API. */
+function failureOf(providerId: string, error: JsonObject | undefined): Error {
+  const code = textAt(error?.type)
+  const status = STATUSES.get(code) ?? 500
+  return rejectionForStatus(providerId, status, textAt(error?.message) || 'It broke off with an error', { code })
 }

@@ -1,11 +1,10 @@
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
-import { isTooDeep } from '#services/inference/domain/nesting.ts'
+import { isTooDeep } from '#services/inference/domain/open-part.ts'
 import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
-/** A block in progress. */
 export interface OpenBlock {
   /** Undefined: it has a meaning only for this API. */
   readonly part: OpenPart | undefined
@@ -20,9 +19,9 @@ export interface OpenBlock {
  * Adds to a block that is passed on whole: JSON of its input, or other members of a delta, of which the last one
  * counts. Returns how many characters arrived.
  */
-export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
+export function collect(open: OpenBlock, { type: _, partial_json: json, ...members }: JsonObject): number {
   open.json += textAt(json)
-  for (const [name, value] of Object.entries(said)) {
+  for (const [name, value] of Object.entries(members)) {
     if (value === null || name === '__proto__' || isTooDeep(value)) continue
     open.block[name] = value
     open.size += name.length + JSON.stringify(value).length
@@ -43,9 +42,9 @@ export function unannounced(providerId: string, { type }: JsonObject): JsonObjec
 }
 
 /** The input of a finished call: empty if none was given. Some servers send its JSON in a text. */
-export function inputOf(providerId: string, { kind, text }: OpenPart, given: unknown): JsonObject {
-  const isText = typeof given === 'string' && given !== ''
-  const input = isText ? parsed(given) : objectAt(given || {})
+export function inputOf(providerId: string, { kind, text }: OpenPart, value: unknown): JsonObject {
+  const isText = typeof value === 'string' && value !== ''
+  const input = isText ? parsed(value) : objectAt(value || {})
   if (input !== undefined || kind !== Kind.TOOL_CALL || text !== '') return input ?? {}
   throw unavailable(providerId, 'It sent an input that is not an object')
 }

@@ -7,10 +7,10 @@ import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
 import { ANTHROPIC, headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
-import { pricePercentOf } from './price-percent.ts'
 import { anthropicBody, comesWhole, countBody, maxTokensOf } from './request.ts'
 import { ownBudgetOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
+import { pricePercentOf } from './usage.ts'
 import { anthropicWarnings } from './warnings.ts'
 
 const MAX_COUNT_BYTES = 64 * 1024

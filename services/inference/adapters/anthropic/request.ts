@@ -1,5 +1,5 @@
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
-import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
+import { knownOutputLimit } from '#services/inference/domain/ledger/max-cost.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { objectAt } from '../http/json.ts'
@@ -21,8 +21,8 @@ const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 /** How many tokens an answer may have. */
 export function maxTokensOf(request: ProviderRequest): number {
   if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
-  const wanted = Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
-  return Math.min(wanted, knownOutputLimit(request.modelId) ?? wanted)
+  const tokens = Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
+  return Math.min(tokens, knownOutputLimit(request.modelId) ?? tokens)
 }
 
 /** Whether the API answers a request without streaming. */
@@ -40,7 +40,7 @@ export function anthropicBody(
   tools = new AnthropicTools(request),
 ): Record<string, unknown> {
   const { user, speed } = request
-  return given({
+  return withoutUndefined({
     ...extraMembers(request),
     ...inputMembers(request, tools),
     stream: !whole,
@@ -56,7 +56,7 @@ export function anthropicBody(
 /** The body of a request that counts the tokens of the input. */
 export function countBody(request: ProviderRequest): Record<string, unknown> {
   const { mcp_servers, context_management } = extensionOf(request)?.body ?? {}
-  return given({ mcp_servers, context_management, ...inputMembers(request, new AnthropicTools(request)) })
+  return withoutUndefined({ mcp_servers, context_management, ...inputMembers(request, new AnthropicTools(request)) })
 }
 
 /** The members that the model reads. */
@@ -105,6 +105,6 @@ function tierOf({ serviceTier }: ProviderRequest): string | undefined {
   return TIERS.get(serviceTier ?? '')
 }
 
-function given(members: Record<string, unknown>): Record<string, unknown> {
+function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

@@ -1,6 +1,6 @@
 import { ToolChoice_Mode as Mode } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
-import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
+import { knownOutputLimit } from '#services/inference/domain/ledger/max-cost.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
@@ -36,9 +36,9 @@ export function ownBudgetOf(request: ProviderRequest): number | undefined {
 export function thinkingOf(request: ProviderRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
-  const said = extensionOf(request)?.body?.thinking
-  if (said !== undefined) {
-    return { ...nothing, thinking: objectAt(said), budget: ownBudgetOf(request) ?? 0 }
+  const thinking = extensionOf(request)?.body?.thinking
+  if (thinking !== undefined) {
+    return { ...nothing, thinking: objectAt(thinking), budget: ownBudgetOf(request) ?? 0 }
   }
   if (reasoning === undefined || !models.thinks(modelId)) return nothing
   const { effort, maxTokens, summary } = reasoning
@@ -61,17 +61,17 @@ export function thinkingOf(request: ProviderRequest): Thinking {
  * As many tokens as wanted, if they leave some for the answer: of a maximum that is too small for what an effort or a
  * larger number would use, a fifth.
  */
-function budgetOf(wanted: number, { reasoning, modelId, maxOutputTokens }: ProviderRequest): number {
+function budgetOf(tokens: number, { reasoning, modelId, maxOutputTokens }: ProviderRequest): number {
   if (maxOutputTokens === undefined) {
-    return Math.max(MIN_BUDGET, Math.min(wanted, (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET))
+    return Math.max(MIN_BUDGET, Math.min(tokens, (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET))
   }
-  const isExact = reasoning?.maxTokens && wanted < maxOutputTokens
-  return Math.max(MIN_BUDGET, isExact ? wanted : Math.min(wanted, Math.floor(maxOutputTokens * THOUGHTS_SHARE)))
+  const isExact = reasoning?.maxTokens && tokens < maxOutputTokens
+  return Math.max(MIN_BUDGET, isExact ? tokens : Math.min(tokens, Math.floor(maxOutputTokens * THOUGHTS_SHARE)))
 }
 
 /** The effort that a model supports and that is closest to the requested one. */
-function effortOf(wanted: string | undefined, modelId: string): string | undefined {
-  if (wanted === 'minimal') return 'low'
-  if (wanted === 'xhigh' && !models.takesXhigh(modelId)) return 'high'
-  return wanted || undefined
+function effortOf(effort: string | undefined, modelId: string): string | undefined {
+  if (effort === 'minimal') return 'low'
+  if (effort === 'xhigh' && !models.takesXhigh(modelId)) return 'high'
+  return effort || undefined
 }

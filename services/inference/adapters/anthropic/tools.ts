@@ -12,10 +12,10 @@ const INPUT = 'input'
 const CUSTOM_SCHEMA = { type: 'object', properties: { [INPUT]: { type: 'string' } }, required: [INPUT] }
 
 /** What the API's names of tools stand for. */
-export type ToolNames = Pick<AnthropicTools, 'called'>
+export type ToolNames = Pick<AnthropicTools, 'callOf'>
 
 /** The names of tools that are the same here and there. */
-export const AS_CALLED: ToolNames = { called: (callId, name) => ({ callId, name }) }
+export const AS_CALLED: ToolNames = { callOf: (callId, name) => ({ callId, name }) }
 
 /** The tools of a request, as the API has and names them. */
 export class AnthropicTools {
@@ -42,8 +42,8 @@ export class AnthropicTools {
     const listed = tools.map((tool) => this.#tool(tool, more.get(tool.name), searched))
     const alone =
       parallelToolCalls === false && toolChoice?.mode !== Mode.NONE ? { disable_parallel_tool_use: true } : {}
-    const said = toolChoice === undefined && parallelToolCalls !== false
-    return { tools: [...listed, ...own], ...(said ? {} : { tool_choice: { ...this.#choice(), ...alone } }) }
+    const isDefault = toolChoice === undefined && parallelToolCalls !== false
+    return { tools: [...listed, ...own], ...(isDefault ? {} : { tool_choice: { ...this.#choice(), ...alone } }) }
   }
 
   /** The name of a tool in the API. */
@@ -52,8 +52,8 @@ export class AnthropicTools {
   }
 
   /** The tool that a name in the API stands for. */
-  called(callId: string, name: string): CallInit {
-    return { callId, ...this.#flat.called(name), custom: this.#custom.has(name) }
+  callOf(callId: string, name: string): CallInit {
+    return { callId, ...this.#flat.toolOf(name), custom: this.#custom.has(name) }
   }
 
   #tool(tool: Tool, more: JsonValue | undefined, searched: boolean): Record<string, unknown> {
@@ -97,14 +97,14 @@ export class AnthropicTools {
 /** A demanded call that the API cannot make is refused. */
 function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], own: readonly JsonObject[]): void {
   if (choice === undefined) return
-  const { mode, name: wanted } = choice
+  const { mode, name: toolName } = choice
   const isHere: Readonly<Record<Mode, boolean>> = {
     [Mode.UNSPECIFIED]: false,
     [Mode.AUTO]: true,
     [Mode.NONE]: true,
     [Mode.REQUIRED]: tools.length + own.length > 0,
-    [Mode.NAMED]: tools.some(({ name }) => name === wanted) || own.some(({ name }) => name === wanted),
-    [Mode.HOSTED]: own.some(({ type }) => type === wanted),
+    [Mode.NAMED]: tools.some(({ name }) => name === toolName) || own.some(({ name }) => name === toolName),
+    [Mode.HOSTED]: own.some(({ type }) => type === toolName),
   }
   if (isHere[mode]) return
   const problem = 'demands a tool that this provider does not have'

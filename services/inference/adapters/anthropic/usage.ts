@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ReportedUsage } from '#services/inference/domain/generation.ts'
-import type { Billed } from '#services/inference/domain/ledger/billed.ts'
+import type { Billed } from '#services/inference/domain/cost.ts'
+import type { ProviderRequest, ReportedUsage } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
-import { US_PERCENT } from './price-percent.ts'
+import { extensionOf } from './extension.ts'
 
 /** What an answer has used so far. The API counts cache reads and writes separately from the input. */
 export class UsageSoFar {
@@ -37,4 +37,19 @@ export class UsageSoFar {
     })
     return { usage: used, billed: this.#billed }
   }
+}
+
+/**
+ * As of November 2026, Anthropic lists six times the price for its fast mode, and 10% more for requests that only data
+ * centres in the US may serve.
+ */
+const FAST_PERCENT = 600
+export const US_PERCENT = 110
+
+/** Maximum price of tokens, in percent of the plain price; undefined: the plain price. */
+export function pricePercentOf(request: ProviderRequest): number | undefined {
+  const geo = extensionOf(request)?.body?.inference_geo ?? request.providerBody?.inference_geo
+  const isUs = geo === 'us'
+  if (request.speed !== 'fast') return isUs ? US_PERCENT : undefined
+  return isUs ? (FAST_PERCENT * US_PERCENT) / 100 : FAST_PERCENT
 }

@@ -56,12 +56,13 @@ export function anthropicWarnings(request: ProviderRequest): Warning[] {
   const { thinking, effort } = thinkingOf(request)
   if (reasoning === undefined) return warnings
   warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
-  const wanted = reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
+  const wantsThoughts =
+    reasoning.maxTokens !== undefined || (reasoning.effort !== undefined && reasoning.effort !== 'none')
   const unlimited = thinking?.type === 'adaptive' && reasoning.maxTokens !== undefined
   warn('reasoning.max_tokens', unlimited, 'This model decides itself how long it thinks: it was left out')
   const isOther = effort !== undefined && effort !== reasoning.effort
   warn('reasoning.effort', isOther, `This model has no such effort: "${effort}" is requested instead`)
-  warn('reasoning', wanted && thinking === undefined, `The model does not think: ${whyNoThoughts(request)}`)
+  warn('reasoning', wantsThoughts && thinking === undefined, `The model does not think: ${whyNoThoughts(request)}`)
   return warnings
 }
 

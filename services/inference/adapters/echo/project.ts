@@ -1,6 +1,6 @@
-import type { Tool } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Message, Tool, ToolCallPart, ToolResultPart } from '#gen/portico/inference/v1/inference_pb.js'
 import { textOf } from '#services/inference/domain/conversation.ts'
-import type { MadeCall } from './made-calls.ts'
+import { membersOf } from '#shared/json.ts'
 import type { ScriptedCall } from './script.ts'
 
 /** A link ends in `@`, a directory in `/`. */
@@ -23,7 +23,6 @@ export function nextLook(tools: readonly Tool[], done: readonly MadeCall[]): Scr
   return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme.replace(/@$/, '')) }
 }
 
-/** Describes what was seen. */
 export function describeProject(done: readonly MadeCall[]): string {
   const listing = done.find(({ call }) => call.name === 'list')
   const reading = done.find(({ call }) => call.name === 'read')
@@ -67,7 +66,24 @@ function entriesOf({ result }: MadeCall): string[] {
 
 /** Arguments of a file tool, whose required members determine the name of the path. */
 function pathArgument(tool: Tool, path: string): string {
-  const properties = Object.keys((tool.parameters?.properties ?? {}) as object)
-  const name = ['path', 'filePath', 'file_path', 'directory'].find((known) => properties.includes(known)) ?? 'path'
+  const properties = Object.keys(membersOf(tool.parameters?.properties))
+  const name =
+    ['path', 'filePath', 'file_path', 'directory'].find((property) => properties.includes(property)) ?? 'path'
   return JSON.stringify({ [name]: path })
+}
+
+/** A call that was made since the last user message, and its result so far. */
+export interface MadeCall {
+  readonly call: ToolCallPart
+  readonly result: ToolResultPart | undefined
+}
+
+export function madeCallsOf(messages: readonly Message[]): MadeCall[] {
+  const parts = messages.flatMap((message) => message.parts.map(({ part }) => part))
+  const results = new Map(
+    parts.flatMap((part) => (part.case === 'toolResult' ? [[part.value.callId, part.value]] : [])),
+  )
+  return parts.flatMap((part) =>
+    part.case === 'toolCall' ? [{ call: part.value, result: results.get(part.value.callId) }] : [],
+  )
 }

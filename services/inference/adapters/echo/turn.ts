@@ -2,8 +2,7 @@ import { ToolChoice_Mode as Mode, Message_Role as Role, type Tool } from '#gen/p
 import { textOf } from '#services/inference/domain/conversation.ts'
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { isObject } from '#shared/json.ts'
-import { type MadeCall, madeCallsOf } from './made-calls.ts'
-import { describeProject, nextLook } from './project.ts'
+import { describeProject, type MadeCall, madeCallsOf, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
 import { tale } from './words.ts'
 
@@ -41,42 +40,42 @@ export function decideTurn(request: ProviderRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === Role.USER)
   const parts = request.messages[last]?.parts ?? []
   // Attachments and notes follow the lines of the prompt, as parts of their own.
-  const said = parts.flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : [])).join('\n')
+  const text = parts.flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : [])).join('\n')
   if (request.origin === 'title') {
-    return { script: parseScript(''), calls: [], answer: titleOf(said), stopText: undefined }
+    return { script: parseScript(''), calls: [], answer: titleOf(text), stopText: undefined }
   }
   if (request.origin === 'compaction') {
-    return { script: parseScript(''), calls: [], answer: summaryOf(said), stopText: undefined }
+    return { script: parseScript(''), calls: [], answer: summaryOf(text), stopText: undefined }
   }
-  const script = parseScript(said)
+  const script = parseScript(text)
   const done = madeCallsOf(request.messages.slice(last + 1))
   const tools = callable(request)
   const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
   const calls = callsOf(request, script, tools, pendingOf(wanted, done), done).map((call) => callOf(call, tools))
   const answer = calls.length > 0 ? '' : answerOf(request, script, tools, done)
-  return { script, calls, ...stopped(answer, request.sampling?.stop ?? []) }
+  return { script, calls, ...cutAtStop(answer, request.sampling?.stop ?? []) }
 }
 
 /**
  * The calls that are left, compared by name, not by number: a tool that an earlier step did not know may be offered by
  * now.
  */
-function pendingOf(wanted: readonly ScriptedCall[], done: readonly MadeCall[]): readonly ScriptedCall[] {
-  const made = done.map(({ call }) => call.name)
-  return wanted.filter(({ name }) => {
-    const at = made.indexOf(name)
-    if (at >= 0) made.splice(at, 1)
+function pendingOf(calls: readonly ScriptedCall[], done: readonly MadeCall[]): readonly ScriptedCall[] {
+  const names = done.map(({ call }) => call.name)
+  return calls.filter(({ name }) => {
+    const at = names.indexOf(name)
+    if (at >= 0) names.splice(at, 1)
     return at < 0
   })
 }
 
 function callOf({ name, arguments: text }: ScriptedCall, tools: readonly Tool[]): EchoCall {
-  const tool: EchoCall['tool'] = tools.find((known) => known.name === name) ?? { name }
+  const tool: EchoCall['tool'] = tools.find((each) => each.name === name) ?? { name }
   return { tool, arguments: text === '' && tool.custom === undefined ? '{}' : text }
 }
 
 /** An answer up to the stop text that comes first. */
-function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answer' | 'stopText'> {
+function cutAtStop(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answer' | 'stopText'> {
   let [end, stopText]: [number, string | undefined] = [answer.length, undefined]
   for (const stop of stops) {
     const at = stop === '' ? -1 : answer.indexOf(stop)
@@ -86,16 +85,16 @@ function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answ
 }
 
 /** The beginning and the end of what is to be summarized. */
-function summaryOf(said: string): string {
-  const words = said.split(/\s+/, MAX_WORDS)
+function summaryOf(text: string): string {
+  const words = text.split(/\s+/, MAX_WORDS)
   const first = words.slice(0, SUMMARY_WORDS)
   const last = words.slice(SUMMARY_WORDS).slice(-SUMMARY_WORDS)
   return `portico/echo cannot summarize. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
 }
 
 /** As many words as fit of the first line that is not a command, or else of the first line. */
-function titleOf(said: string): string {
-  const line = `${parseScript(said).rest}\n${said}`.trim().split('\n', 1)[0] ?? ''
+function titleOf(text: string): string {
+  const line = `${parseScript(text).rest}\n${text}`.trim().split('\n', 1)[0] ?? ''
   if (line.length <= MAX_TITLE) return line
   return line
     .slice(0, MAX_TITLE + 1)
@@ -127,8 +126,8 @@ function answerOf(
   done: readonly MadeCall[],
 ): string {
   const format = request.responseFormat?.format.case
-  const said = script.rest.slice(0, MAX_SAID).toWellFormed()
-  if (format === 'jsonSchema' || format === 'jsonObject') return isJsonObject(said) ? said : '{}'
+  const text = script.rest.slice(0, MAX_SAID).toWellFormed()
+  if (format === 'jsonSchema' || format === 'jsonObject') return isJsonObject(text) ? text : '{}'
   if (script.length !== undefined) return tale(script.length)
   const sentences: string[] = []
   if (
@@ -146,7 +145,7 @@ function answerOf(
     if (!tools.some((tool) => tool.name === name)) sentences.push(`The tool ${name} is not available.`)
   }
   if (sentences.length > 0) return sentences.join('\n\n')
-  return `This is portico/echo, the built-in model that needs no network.${said === '' ? '' : ` You said: ${said}`}`
+  return `This is portico/echo, the built-in model that needs no network.${text === '' ? '' : ` You said: ${text}`}`
 }
 
 function looksAround(script: EchoScript): boolean {

@@ -12,7 +12,7 @@ const MAX_USED = 3
  */
 export class ApiKey {
   /** The current key and the ones before it. */
-  used: readonly string[]
+  secrets: readonly string[]
   readonly #file: string | undefined
   readonly #logger: Logger
   #key: string
@@ -21,7 +21,7 @@ export class ApiKey {
 
   constructor(key: string, file: string | undefined, logger: Logger) {
     this.#key = key
-    this.used = [key]
+    this.secrets = [key]
     this.#file = file
     this.#logger = logger
   }
@@ -43,7 +43,7 @@ export class ApiKey {
       this.#problem = false
       if (key === this.#key) return
       this.#key = key
-      this.used = [key, ...this.used].slice(0, MAX_USED)
+      this.secrets = [key, ...this.secrets].slice(0, MAX_USED)
       this.#logger.info({ path }, 'Using the key that the file contains now')
     } catch (error) {
       if (this.#problem) return

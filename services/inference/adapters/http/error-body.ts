@@ -1,7 +1,6 @@
 import { typeOfWord } from './error-types.ts'
 import { listAt, objectAt } from './json.ts'
 
-/** What the body of an error says. */
 interface SaidError {
   /** Empty: nothing that can be read. */
   readonly message: string

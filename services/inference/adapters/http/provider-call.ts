@@ -1,12 +1,9 @@
-import { create } from '@bufbuild/protobuf'
-import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { ProviderEvent, ProviderRequest, ReportedUsage } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import { AnswerSize } from '#services/inference/domain/ledger/answer-size.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { objectAt } from './json.ts'
-import { Overtime } from './overtime.ts'
 import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
@@ -15,16 +12,12 @@ import { isEventStream, type Upstream } from './upstream.ts'
 /** Maximum size of a whole answer; parsing a longer one would take too long. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024
 
-/** The usage of a request that was refused as too long before an answer began: nobody charges for it. */
-export const NOTHING_USED: ReportedUsage = { usage: create(UsageSchema) }
-
 /** Converts what a provider sends to events: a whole answer, or the data of a stream's events one after the other. */
 export interface ProviderMapper {
   /** Anything that follows is ignored. */
   readonly done: boolean
   /** Nobody gets more of the answer: what follows only says what it used. */
   readonly over: boolean
-  /** Reads a whole answer. */
   whole(answer: JsonObject): void
   /** Reads the data of one event of a stream. */
   push(data: string): void
@@ -41,7 +34,6 @@ export interface ProviderMapper {
 /** One request to a provider, and the mapper of its response. */
 export interface ProviderCall {
   readonly providerId: string
-  /** Sends the request. */
   readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
@@ -181,4 +173,33 @@ function end(mapper: ProviderMapper, signal: AbortSignal, { broken }: Read): Fai
 /** Whether the caller has left. Whatever else ends a call has a reason of ours: a deadline, a service that stops. */
 function hasLeft({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof Rejection) && reasonOf(reason) === undefined
+}
+
+const MAX_MS = 1_000
+const MAX_CHARACTERS = 4 * 1024 * 1024
+
+/** Bounds the time and the size for which a stream is read on, for its usage, when nobody gets more of its answer. */
+class Overtime implements Disposable {
+  readonly #reader: Pick<ResponseReader, 'close'>
+  #late: NodeJS.Timeout | undefined
+  #characters = 0
+
+  constructor(reader: Pick<ResponseReader, 'close'>) {
+    this.#reader = reader
+  }
+
+  /** Starts the time, unless it is running. */
+  begin(): void {
+    this.#late ??= setTimeout(() => this.#reader.close(), MAX_MS)
+  }
+
+  /** Counts what was read, and returns whether the size is exceeded now. */
+  exceededBy(batch: readonly string[] = []): boolean {
+    for (const data of batch) this.#characters += data.length
+    return this.#characters > MAX_CHARACTERS
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#late)
+  }
 }

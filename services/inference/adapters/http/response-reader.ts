@@ -6,7 +6,6 @@ const MAX_BYTES = 128 * 1024 * 1024
 const DRAIN_MS = 1_000
 const ERROR_MS = 2_000
 
-/** Status and headers of a response. */
 export interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -109,10 +109,10 @@ export class Upstream {
     const error = errorIn(body)
     const message = this.#masked(error.message)
     // Some servers respond with 200 even to errors.
-    const said = status < 300 ? statusIn(error) : status
-    if (said === undefined) return unavailable(providerId, message || 'The answer is not an event stream')
+    const reported = status < 300 ? statusIn(error) : status
+    if (reported === undefined) return unavailable(providerId, message || 'The answer is not an event stream')
     const code = this.#masked(error.code)
-    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code })
+    return rejectionForStatus(providerId, reported, message || `Status ${status}`, { retryAfter, code })
   }
 
   /** Removes the keys and headers of the configuration from an error of this server, since servers repeat them. */
@@ -125,7 +125,7 @@ export class Upstream {
   #masked(text: string): string {
     const { key, headers } = this.#options
     const values = Object.values(headers).filter(({ length }) => length >= LEAST_SECRET)
-    return [...(key?.used ?? []), ...values].reduce(
+    return [...(key?.secrets ?? []), ...values].reduce(
       (left, secret) => withoutEnd(left.replaceAll(secret, '***'), secret),
       text,
     )
@@ -134,13 +134,12 @@ export class Upstream {
 
 /** A message that was cut in the middle of a secret. */
 function withoutEnd(text: string, secret: string): string {
-  for (let kept = secret.length - 1; kept >= LEAST_CUT; kept--) {
-    if (text.endsWith(`${secret.slice(0, kept)}…`)) return `${text.slice(0, -kept - 1)}***…`
+  for (let length = secret.length - 1; length >= LEAST_CUT; length--) {
+    if (text.endsWith(`${secret.slice(0, length)}…`)) return `${text.slice(0, -length - 1)}***…`
   }
   return text
 }
 
-/** Whether a response with these headers is a stream. */
 export function isEventStream(headers: ResponseHead['headers']): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
 }

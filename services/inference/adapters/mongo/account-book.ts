@@ -9,7 +9,6 @@ const MOST_ACCOUNTS = 1_000
 /** Other processes may change the same account first; each waits at most this long before it tries again. */
 const LONGEST_PAUSE_MS = 20
 
-/** A change to an account. */
 export interface AccountChange<T> {
   readonly account: Account
   readonly added?: readonly HoldEntry[]
@@ -30,7 +29,7 @@ interface Queue {
   jobs: Job[]
   busy: boolean
   /** As this process last wrote it; undefined: it must be read. */
-  known: AccountState | undefined
+  state: AccountState | undefined
 }
 
 /**
@@ -60,7 +59,7 @@ export class AccountBook {
     const name = `${workspaceId} ${owner}`
     let queue = this.#queues.get(name)
     if (queue === undefined) {
-      queue = { jobs: [], busy: false, known: undefined }
+      queue = { jobs: [], busy: false, state: undefined }
       this.#queues.set(name, queue)
       const [oldest, idle] = [...this.#queues.entries()].find(([, { busy }]) => !busy) ?? []
       if (this.#queues.size > MOST_ACCOUNTS && oldest !== undefined && idle !== queue) this.#queues.delete(oldest)
@@ -76,7 +75,7 @@ export class AccountBook {
         const results = await this.#write(id, queue, jobs)
         for (const [i, job] of jobs.entries()) job.resolve(results[i])
       } catch (error) {
-        queue.known = undefined
+        queue.state = undefined
         for (const job of jobs) job.reject(error)
       }
     }
@@ -86,15 +85,15 @@ export class AccountBook {
   /** The results of the jobs, once their decisions are durable. */
   async #write(id: AccountDocument['_id'], queue: Queue, jobs: readonly Job[]): Promise<unknown[]> {
     for (let attempt = 1; ; attempt++) {
-      const { known } = queue
-      const state = known ?? (await this.#read(id))
+      const { state: current } = queue
+      const state = current ?? (await this.#read(id))
       const decided = decideAll(state, jobs)
       // A change that changes nothing is not checked by a write, and the remembered state may be outdated.
-      if (decided.isSame ? known === undefined : await this.#replace(id, state, decided)) {
-        queue.known = decided.isSame ? state : decided.state
+      if (decided.isSame ? current === undefined : await this.#replace(id, state, decided)) {
+        queue.state = decided.isSame ? state : decided.state
         return decided.results
       }
-      queue.known = undefined
+      queue.state = undefined
       if (attempt > 2) await delay(Math.random() * LONGEST_PAUSE_MS)
     }
   }
@@ -111,8 +110,8 @@ export class AccountBook {
     { state, added, removed }: Decided,
   ): Promise<boolean> {
     if (before.revision === 0) return this.#insert(id, state)
-    const kept = { $filter: { input: '$holds', cond: { $not: { $in: ['$$this.name', { $literal: removed }] } } } }
-    const holds = { $concatArrays: [removed.length === 0 ? '$holds' : kept, { $literal: added }] }
+    const others = { $filter: { input: '$holds', cond: { $not: { $in: ['$$this.name', { $literal: removed }] } } } }
+    const holds = { $concatArrays: [removed.length === 0 ? '$holds' : others, { $literal: added }] }
     const update = { $set: { ...state.account, revision: state.revision, holds } }
     const filter = { _id: id, revision: before.revision }
     const { matchedCount } = await this.#accounts.updateOne(filter, [update], { maxTimeMS: MAX_TIME_MS })

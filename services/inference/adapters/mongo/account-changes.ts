@@ -77,9 +77,9 @@ export function settleHold(
   now: number,
 ): Promise<boolean> {
   return book.change(workspaceId, owner, ({ account, holds }) => {
-    const found = holds.find((each) => each.name === name)
-    if (found === undefined) return { result: false }
-    const after = spent === undefined ? releasing(account, found, now) : settling(account, found, spent, now)
+    const hold = holds.find((each) => each.name === name)
+    if (hold === undefined) return { result: false }
+    const after = spent === undefined ? releasing(account, hold, now) : settling(account, hold, spent, now)
     return { account: after, removed: [name], result: true }
   })
 }

@@ -18,13 +18,11 @@ export interface HoldEntry {
   readonly outputTokens?: bigint
 }
 
-/** An account as it is stored. */
 export interface AccountDocument
   extends MongoDocument<typeof accounts, { readonly workspaceId: string; readonly owner: string }> {
   readonly holds: readonly HoldEntry[]
 }
 
-/** An account, and its holds. */
 export interface AccountState {
   readonly account: Account
   readonly holds: readonly HoldEntry[]

@@ -13,13 +13,12 @@ interface Sum extends Record<Counted, bigint | number> {
   readonly requests: number
 }
 
-/** Sums the rows that match a query. */
 export async function sumRows(rows: Collection<Row>, query: ActivityQuery): Promise<Activity[]> {
   const { workspaceId, day, keyId, metadataKey } = query
   const finishTime = { $gte: startOfDay(day), $lt: startOfDay(day + 1) }
-  const named = { input: { $ifNull: ['$metadata', []] }, cond: { $eq: ['$$this.k', { $literal: metadataKey }] } }
+  const pair = { input: { $ifNull: ['$metadata', []] }, cond: { $eq: ['$$this.k', { $literal: metadataKey }] } }
   const value =
-    metadataKey === undefined ? {} : { value: { $first: { $map: { input: { $filter: named }, in: '$$this.v' } } } }
+    metadataKey === undefined ? {} : { value: { $first: { $map: { input: { $filter: pair }, in: '$$this.v' } } } }
   const counts = Object.fromEntries(COUNTED.map((name) => [name, { $sum: `$${name}` }]))
   const sums = await rows
     .aggregate<Sum>(

@@ -54,7 +54,7 @@ async function awaitMarked(
   session: ClientSession,
 ): Promise<void> {
   const options = { session, readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS } as const
-  const marked = await accounts
+  const holds = await accounts
     .aggregate<{ readonly name: string }>(
       [
         { $match: { workspaceId, 'holds.ending': true } },
@@ -65,9 +65,9 @@ async function awaitMarked(
       options,
     )
     .toArray()
-  const name = { $in: marked.map((each) => each.name) }
+  const name = { $in: holds.map((each) => each.name) }
   const projection = { _id: 1 } as const
-  for (let left = LONGEST_MS; marked.length > 0 && left > 0; left -= AGAIN_MS) {
+  for (let left = LONGEST_MS; holds.length > 0 && left > 0; left -= AGAIN_MS) {
     if (
       (await accounts.findOne(
         { workspaceId, holds: { $elemMatch: { ending: true, name } } },

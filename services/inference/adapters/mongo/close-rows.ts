@@ -11,7 +11,6 @@ import { type Row, spentUnderHold } from './row.ts'
 
 const READ = { maxTimeMS: MAX_TIME_MS, useBigInt64: true } as const
 
-/** What is needed to close rows. */
 export interface Closer {
   readonly process: string
   readonly own: OwnHolds
@@ -49,9 +48,9 @@ async function countStored(
   closer: Closer,
 ): Promise<void> {
   const ids = closings.map(({ workspaceId, requestId }) => ({ workspaceId, requestId }))
-  const found = await collections.rows.find({ _id: { $in: ids } }, READ).toArray()
+  const rows = await collections.rows.find({ _id: { $in: ids } }, READ).toArray()
   await Promise.all(
-    found.map((row) => {
+    rows.map((row) => {
       const { workspaceId, requestId } = row._id
       const closing = closings.find((each) => each.workspaceId === workspaceId && each.requestId === requestId)
       return closing !== undefined && row.error === PROCESS_LOST

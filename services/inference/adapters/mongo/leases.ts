@@ -4,7 +4,6 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import type { leases } from '../tables/ledger.ts'
 
-/** The lease of a process. */
 export type LeaseDocument = MongoDocument<typeof leases>
 
 /** A process that has not renewed its lease for this long counts as dead. */
@@ -28,7 +27,6 @@ export async function deadAmong(
   return processes.filter((process) => !alive.has(process))
 }
 
-/** The lease of this process. */
 export class OwnLease {
   readonly process: string
   readonly #leases: Collection<LeaseDocument>

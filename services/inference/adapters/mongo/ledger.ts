@@ -160,8 +160,8 @@ export class MongoLedger implements Ledger {
   async accounts(workspaceId: string, keyIds: readonly string[]): Promise<readonly Account[]> {
     const ids = keyIds.map((owner) => ({ workspaceId, owner }))
     const projection = { holds: 0 } as const
-    const found = await this.#collections.accounts.find({ _id: { $in: ids } }, { ...READ, projection }).toArray()
-    const byOwner = new Map(found.map((document) => [document.owner, document]))
+    const documents = await this.#collections.accounts.find({ _id: { $in: ids } }, { ...READ, projection }).toArray()
+    const byOwner = new Map(documents.map((document) => [document.owner, document]))
     return keyIds.map((keyId) => {
       const document = byOwner.get(keyId)
       return stateOf(document === undefined ? null : { ...document, holds: [] }).account
@@ -185,8 +185,8 @@ export class MongoLedger implements Ledger {
   }
 
   async #announce(closings: readonly LedgerClosing[]): Promise<void> {
-    const named = closings.map((closing) => ({ ...closing, name: this.#own.nameOf(closing) ?? '' }))
-    await announceCloses(this.#collections.accounts, named)
+    const closes = closings.map((closing) => ({ ...closing, name: this.#own.nameOf(closing) ?? '' }))
+    await announceCloses(this.#collections.accounts, closes)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

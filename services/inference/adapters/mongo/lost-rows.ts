@@ -13,7 +13,6 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS, useBigInt64: true } as const
 /** How many rows are settled at once. */
 const BATCH = 500
 
-/** The collections of the ledger. */
 export interface Collections {
   readonly rows: Collection<Row>
   readonly accounts: Collection<AccountDocument>
@@ -21,18 +20,15 @@ export interface Collections {
   readonly book: AccountBook
 }
 
-/** A hold, and where it is. */
-interface Held {
+interface PlacedHold {
   readonly _id: AccountDocument['_id']
   readonly hold: HoldEntry
 }
 
-/** Who settles, and what. */
 export interface Settler {
   readonly process: string
   /** Whether it may judge the leases of others. */
   readonly judgesLeases: boolean
-  /** Holds of this process. */
   readonly own: Pick<OwnHolds, 'has'>
   readonly now: number
 }
@@ -54,8 +50,8 @@ export async function settleLost({ rows, accounts, leases, book }: Collections, 
   const dead = await deadAmong(leases, others, judgesLeases)
   const mine = holders.length > others.length ? [process] : []
   if (dead.length + mine.length === 0) return
-  const held = await accounts
-    .aggregate<Held>(
+  const holds = await accounts
+    .aggregate<PlacedHold>(
       [
         { $match: { heldRequests: { $gt: 0 } } },
         { $unwind: '$holds' },
@@ -65,19 +61,19 @@ export async function settleLost({ rows, accounts, leases, book }: Collections, 
       LIMIT,
     )
     .toArray()
-  const lost = held.filter(({ hold }) => hold.process !== process || !own.has(hold.name))
+  const lost = holds.filter(({ hold }) => hold.process !== process || !own.has(hold.name))
   for (let i = 0; i < lost.length; i += BATCH) await settleHeld({ rows, book }, lost.slice(i, i + BATCH), settler)
 }
 
 async function settleHeld(
   { rows, book }: Pick<Collections, 'rows' | 'book'>,
-  held: readonly Held[],
+  holds: readonly PlacedHold[],
   { now }: Settler,
 ): Promise<void> {
-  const ids = held.map(({ _id: { workspaceId }, hold: { requestId } }) => ({ workspaceId, requestId }))
-  const names = new Set(held.map(heldName))
+  const ids = holds.map(({ _id: { workspaceId }, hold: { requestId } }) => ({ workspaceId, requestId }))
+  const names = new Set(holds.map(heldName))
   const endings = new Map<string, bigint>()
-  for (const each of held) {
+  for (const each of holds) {
     const { outputTokens } = each.hold
     if (outputTokens !== undefined) endings.set(heldName(each), outputTokens)
   }
@@ -95,7 +91,7 @@ async function settleHeld(
   }
   const closed = new Map((await read()).map((row) => [nameOf(row), row]))
   await Promise.all(
-    held.map(({ _id: { workspaceId, owner }, hold }) => {
+    holds.map(({ _id: { workspaceId, owner }, hold }) => {
       const row = closed.get(`${workspaceId} ${hold.name}`)
       // Without a row, the request was not admitted.
       return settleHold(book, workspaceId, owner, hold.name, row && spentUnderHold(row), now)
@@ -127,6 +123,6 @@ function nameOf({ _id: { workspaceId }, hold }: Row): string {
   return `${workspaceId} ${hold}`
 }
 
-function heldName({ _id: { workspaceId }, hold }: Held): string {
+function heldName({ _id: { workspaceId }, hold }: PlacedHold): string {
   return `${workspaceId} ${hold.name}`
 }

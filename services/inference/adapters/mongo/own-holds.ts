@@ -5,13 +5,12 @@ interface RowId {
 
 /** A row whose opening failed: its provider was not called. */
 export interface UncalledRow extends RowId {
-  /** The name of its hold. */
   readonly name: string
 }
 
 /** The holds of this process, by row. Holds that are unknown here are settled like those of a dead process. */
 export class OwnHolds {
-  readonly #known = new Set<string>()
+  readonly #names = new Set<string>()
   readonly #opening = new Map<string, string>()
   readonly #running = new Map<string, string>()
   /** With the time when they were given up, on the monotonic clock. */
@@ -19,14 +18,13 @@ export class OwnHolds {
 
   /** A row is being opened, with a hold of this name. */
   begin(row: RowId, name: string): void {
-    this.#known.add(name)
+    this.#names.add(name)
     this.#opening.set(idOf(row), name)
   }
 
-  /** It is open. */
   opened(row: RowId, name: string): void {
     this.#leave(this.#opening, row, name)
-    if (this.#known.has(name)) this.#running.set(idOf(row), name)
+    if (this.#names.has(name)) this.#running.set(idOf(row), name)
   }
 
   /**
@@ -35,7 +33,7 @@ export class OwnHolds {
    */
   forget(row: RowId, name = this.#nameOf(row)): void {
     if (name === undefined) return
-    this.#known.delete(name)
+    this.#names.delete(name)
     this.#leave(this.#opening, row, name)
     this.#leave(this.#running, row, name)
   }
@@ -56,7 +54,7 @@ export class OwnHolds {
   }
 
   has(name: string): boolean {
-    return this.#known.has(name)
+    return this.#names.has(name)
   }
 
   /** The name of the hold of an open row. */

@@ -3,7 +3,6 @@ import { difference, type Spent } from '#services/inference/domain/ledger/accoun
 import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import { type ledger, spentOf, toRecord } from '../tables/ledger.ts'
 
-/** A row of the ledger as it is stored. */
 export interface Row
   extends MongoDocument<typeof ledger, { readonly workspaceId: string; readonly requestId: string }> {
   /** Here any text may be a name, unlike in a document. */
@@ -16,7 +15,6 @@ export function recordOf(row: Row): GenerationRecord {
   return toRecord(row, Object.fromEntries(row.metadata.map(({ k, v }) => [k, v])))
 }
 
-/** What a closed row counts under its hold. */
 export function spentUnderHold(row: Row): Spent {
   return row.counted === undefined ? spentOf(row) : difference(row.counted, spentOf(row))
 }

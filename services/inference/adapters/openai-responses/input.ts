@@ -6,8 +6,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { isForeign } from '#services/inference/domain/left-out.ts'
-import type { Omissions } from '#services/inference/domain/omissions.ts'
+import { isForeign, type Omissions } from '#services/inference/domain/left-out.ts'
 import { toUrl } from '../http/data-url.ts'
 import { OPENAI_FORMAT } from './format.ts'
 

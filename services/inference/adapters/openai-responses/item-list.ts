@@ -1,7 +1,29 @@
+import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { LiveItem } from './live-item.ts'
+
+/** A place within an item: a content part by its number, the call, the summary, or the raw text of a thought. */
+export type Place = number | 'call' | 'summary' | 'thought'
+
+/** An item in progress: its parts, and how many annotations each of them has. */
+export class LiveItem {
+  /** Its number in the response; undefined: the server gives none. */
+  index: unknown
+  id: string | undefined
+  /** Empty: not known yet. Some servers put a thought and a message into one item. */
+  readonly types = new Set<string>()
+  /** Whether it has ended; anything that follows is a repetition. */
+  isDone = false
+  /** Those of its types that were found in the final response. */
+  readonly finals = new Set<string>()
+  /** Phase of a message; undefined: the model gives none. */
+  phase: string | undefined
+  readonly parts = new Map<Place, OpenPart>()
+  readonly annotations = new Map<Place, number>()
+  /** How many characters of a text nobody got, since they came after the end of the answer. */
+  readonly withheld = new Map<Place, number>()
+}
 
 const MAX_ITEMS = 4_096
 
@@ -29,9 +51,9 @@ export class ItemList {
   at(event: JsonObject, begins = false): LiveItem {
     const index = event.output_index ?? undefined
     const id = wordAt(event.item_id) ?? wordAt(objectAt(event.item)?.id)
-    const known = this.#find(index, id)
-    const isOther = id === undefined ? index === undefined : known?.id !== undefined && known.id !== id
-    const item = known === undefined || (known.isDone && (begins || isOther)) ? this.#add() : known
+    const match = this.#find(index, id)
+    const isOther = id === undefined ? index === undefined : match?.id !== undefined && match.id !== id
+    const item = match === undefined || (match.isDone && (begins || isOther)) ? this.#add() : match
     item.index ??= index
     item.id ??= id
     if (index !== undefined) this.#byIndex.set(index, item)
@@ -49,21 +71,21 @@ export class ItemList {
     for (const [place, value] of listAt(output).entries()) {
       const item = objectAt(value) ?? {}
       const [id, callId] = [wordAt(item.id), wordAt(item.call_id)]
-      const known = [
+      const match = [
         id === undefined ? undefined : this.#byId.get(id),
         callId === undefined ? undefined : this.#byCall.get(callId),
         this.#byIndex.get(place),
       ].find((live) => live !== undefined && isOf(live, item))
-      const live = known ?? this.#items.find((live) => isOf(live, item)) ?? this.#add()
+      const live = match ?? this.#items.find((live) => isOf(live, item)) ?? this.#add()
       live.finals.add(textAt(item.type))
       yield [live, item]
     }
   }
 
   #find(index: unknown, id: string | undefined): LiveItem | undefined {
-    const named = this.#byId.get(id)
-    if (index === undefined) return named
-    return this.#byIndex.get(index) ?? (id !== undefined && named?.index === undefined ? named : undefined)
+    const item = this.#byId.get(id)
+    if (index === undefined) return item
+    return this.#byIndex.get(index) ?? (id !== undefined && item?.index === undefined ? item : undefined)
   }
 
   #add(): LiveItem {
@@ -74,7 +96,6 @@ export class ItemList {
   }
 }
 
-/** Whether an item of a final response can be the one of the stream. */
 function isOf({ finals, types }: LiveItem, item: JsonObject): boolean {
   const type = textAt(item.type)
   return !finals.has(type) && (types.size === 0 || types.has(type))

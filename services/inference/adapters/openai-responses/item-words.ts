@@ -3,7 +3,6 @@ import type { JsonObject } from '#shared/json.ts'
 import { argumentsAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { OPENAI_FORMAT } from './format.ts'
 
-/** The phases of a model's words. */
 const PHASES: ReadonlySet<unknown> = new Set(['commentary', 'final_answer'])
 
 const WAITING = new Set([
@@ -29,7 +28,6 @@ export function textsOf(parts: unknown): string {
     .join('\n\n')
 }
 
-/** The arguments of a call, or its input. */
 export function callTextOf(providerId: string, { arguments: call, input }: JsonObject): string {
   return argumentsAt(providerId, call) || argumentsAt(providerId, input)
 }

@@ -1,18 +1,41 @@
+import { isDeepStrictEqual } from 'node:util'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { Billed } from '#services/inference/domain/cost.ts'
 import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { blocksOf, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { annotate } from '../openai/annotations.ts'
-import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
-import { restOf } from './final-form.ts'
+import { annotate, logProbabilitiesOf } from '../openai/annotations.ts'
 import { OPENAI_FORMAT } from './format.ts'
-import { ItemList } from './item-list.ts'
+import { ItemList, type LiveItem, type Place } from './item-list.ts'
 import { allTextOf, callTextOf, phaseOf, textsOf, waits, writeEncrypted, writeImage } from './item-words.ts'
-import type { LiveItem, Place } from './live-item.ts'
-import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
+
+/** Tools that OpenAI runs for a price that is in no list. */
+const OTHERS = new Set(['code_interpreter_call', 'image_generation_call', 'shell_call'])
+
+/** Counts the uses of OpenAI's own tools, which are billed besides tokens. */
+class OwnTools {
+  #billed: Billed | undefined
+
+  /** Undefined: nothing. */
+  get billed(): Billed | undefined {
+    return this.#billed
+  }
+
+  /** Counts a finished item. Opening a page of the results is not a search. */
+  note(item: JsonObject): void {
+    const { webSearches = 0n, fileSearches = 0n } = this.#billed ?? {}
+    const type = textAt(item.type)
+    const action = textAt(objectAt(item.action)?.type)
+    if (OTHERS.has(type)) this.#billed = { ...this.#billed, otherTools: true }
+    else if (type === 'file_search_call') this.#billed = { ...this.#billed, fileSearches: fileSearches + 1n }
+    else if (type === 'web_search_call' && (action === '' || action === 'search')) {
+      this.#billed = { ...this.#billed, webSearches: webSearches + 1n }
+    }
+  }
+}
 
 /** Assembles the items of a response, and writes them as parts. OpenAI's own items are passed on unchanged. */
 export class ResponsesItems {
@@ -20,7 +43,6 @@ export class ResponsesItems {
   readonly #writer: PartWriter
   readonly #stopper: Stopper
   readonly #items: ItemList
-  /** Whether an item waits for the caller. */
   waiting = false
   readonly ownTools = new OwnTools()
 
@@ -37,7 +59,6 @@ export class ResponsesItems {
     return this.#stopper.met
   }
 
-  /** The item that an event belongs to. */
   at(event: JsonObject): LiveItem {
     return this.#items.at(event)
   }
@@ -53,7 +74,6 @@ export class ResponsesItems {
     if (calls && textAt(item.name) !== '') this.#call(live, item)
   }
 
-  /** A text of an item grows. */
   extend(live: LiveItem, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
     if (!live.isDone) this.#grow(live, place, kind, delta, logProbabilities)
   }
@@ -175,8 +195,8 @@ export class ResponsesItems {
   }
 
   #call(live: LiveItem, item: JsonObject): OpenPart {
-    const known = live.parts.get('call')
-    if (known !== undefined) return known
+    const before = live.parts.get('call')
+    if (before !== undefined) return before
     const name = textAt(item.name)
     if (name === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
     const custom = item.type === 'custom_tool_call'
@@ -188,11 +208,34 @@ export class ResponsesItems {
   }
 
   #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
-    const known = live.parts.get(place)
-    if (known !== undefined) return known
+    const before = live.parts.get(place)
+    if (before !== undefined) return before
     live.types.add(kind === Kind.TEXT || kind === Kind.REFUSAL ? 'message' : 'reasoning')
     const part = this.#writer.start(kind, undefined, live.phase)
     live.parts.set(place, part)
     return part
+  }
+}
+
+/**
+ * What the final form of a text has beyond what was streamed of it. If the two contradict each other, what was streamed
+ * counts, since the client has it; the arguments of a call, which its client is about to run with, are malformed,
+ * unless the final form has none.
+ */
+function restOf(providerId: string, streamed: string, final: string, kind: GrowingKind): string {
+  if (final.startsWith(streamed)) return final.slice(streamed.length)
+  if (kind !== Kind.TOOL_CALL) return ''
+  const says = final.toWellFormed().trim()
+  const text = streamed.toWellFormed().trim()
+  if (says === '' || says === '{}' || says === text || isSameJson(says, text)) return ''
+  throw unavailable(providerId, 'Its final form of an item contradicts what it streamed')
+}
+
+/** Whether two texts are JSON of the same value. */
+function isSameJson(one: string, other: string): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other))
+  } catch {
+    return false
   }
 }

@@ -1,16 +1,16 @@
-import { FinishReason, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { FinishReason, type Usage, UsageSchema, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
-import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/provider-call.ts'
+import { countAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { jsonObject, type ProviderMapper } from '../http/provider-call.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from '../openai/cost.ts'
 import { openaiError } from '../openai/error.ts'
 import { DeltaTemplate } from '../openai/template.ts'
 import { ResponsesItems } from './items.ts'
-import { responsesUsage } from './usage.ts'
 
 /** Converts a response, whole or streamed, to events. Unknown events are ignored. */
 export class ResponsesMapper implements ProviderMapper {
@@ -120,9 +120,7 @@ export class ResponsesMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    const isRefused = !this.#writer.begun
-    this.#writer.begin()
-    if (isRefused) this.#writer.report(NOTHING_USED)
+    this.#writer.beginUnused()
     this.#end(FinishReason.LENGTH, rawReason)
   }
 
@@ -171,4 +169,19 @@ function reasonOf(status: 'completed' | 'incomplete', why: string, waiting: bool
 
 function placeOf({ content_index: index }: JsonObject): number {
   return typeof index === 'number' ? index : 0
+}
+
+/** Usage as responses report it; undefined if one of the numbers is missing. */
+function responsesUsage(usage: JsonObject): Usage | undefined {
+  const inputTokens = countAt(usage.input_tokens)
+  const outputTokens = countAt(usage.output_tokens)
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const input = objectAt(usage.input_tokens_details)
+  return create(UsageSchema, {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens: countAt(input?.cached_tokens) ?? 0n,
+    cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
+    reasoningTokens: countAt(objectAt(usage.output_tokens_details)?.reasoning_tokens) ?? 0n,
+  })
 }

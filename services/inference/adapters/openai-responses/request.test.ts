@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
-import { Omissions } from '#services/inference/domain/omissions.ts'
+import { Omissions } from '#services/inference/domain/left-out.ts'
 import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { responsesBody, responsesWarnings } from './request.ts'

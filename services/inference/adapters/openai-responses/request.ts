@@ -2,13 +2,13 @@ import type { Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import {
   foreignLeftOut,
+  type Omissions,
   OPEN_MODELS_ONLY,
   partMembersLeftOut,
   providerBodyFor,
   type Setting,
   settingsLeftOut,
 } from '#services/inference/domain/left-out.ts'
-import type { Omissions } from '#services/inference/domain/omissions.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { listAt } from '../http/json.ts'
@@ -89,7 +89,7 @@ function formatOf({ responseFormat: format }: ProviderRequest): unknown {
 
 /** Merges two objects, of which the second one takes precedence; undefined if both are empty. */
 function merged(extension: unknown, members: Record<string, unknown>): unknown {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
-  const all = { ...(typeof extension === 'object' ? extension : {}), ...Object.fromEntries(given) }
+  const present = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
+  const all = { ...(typeof extension === 'object' ? extension : {}), ...Object.fromEntries(present) }
   return Object.keys(all).length === 0 ? undefined : all
 }

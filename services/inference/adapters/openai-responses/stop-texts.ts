@@ -43,7 +43,7 @@ export class Stopper {
 
   /** What has come of a part, whether it was passed on or not. */
   textOf(part: OpenPart): string {
-    return `${part.text}${part.held}${this.#watched.get(part)?.text ?? ''}`
+    return `${part.text}${part.half}${this.#watched.get(part)?.text ?? ''}`
   }
 
   end(part: OpenPart): void {
@@ -81,7 +81,7 @@ class StopTexts {
       const text = this.text.slice(0, this.text.length - (delta.length - at - 1) - met.length)
       return { text, tokens: this.#within(text.length), met, rest: this.text.slice(text.length) }
     }
-    const held = this.#seekers.reduce((most, { found }) => Math.max(most, found), 0)
+    const held = this.#seekers.reduce((most, { length }) => Math.max(most, length), 0)
     if (held > 0 && this.#tokens.length > 0) return { text: '', tokens: [] }
     return this.#release(this.text.length - held)
   }
@@ -123,7 +123,7 @@ class StopTexts {
 class Seeker {
   readonly text: string
   /** How many letters of the text have been matched at the end of what came. */
-  found = 0
+  length = 0
   /** By number of matched letters: how many remain matched if the next letter differs. */
   readonly #shorter: Int32Array
 
@@ -139,8 +139,9 @@ class Seeker {
 
   /** Whether this letter completes the text; then the search is over. */
   step(letter: number): boolean {
-    while (this.found > 0 && this.text.charCodeAt(this.found) !== letter) this.found = this.#shorter[this.found] ?? 0
-    if (this.text.charCodeAt(this.found) === letter) this.found++
-    return this.found === this.text.length
+    while (this.length > 0 && this.text.charCodeAt(this.length) !== letter)
+      this.length = this.#shorter[this.length] ?? 0
+    if (this.text.charCodeAt(this.length) === letter) this.length++
+    return this.length === this.text.length
   }
 }

@@ -25,15 +25,15 @@ export function responsesTools(request: ProviderRequest): Item {
 
 /** Tools in their order; those of one namespace are together, at the place of the first. */
 function groups(tools: readonly Tool[]): Item[] {
-  const named = new Map<string, Item[]>()
+  const byName = new Map<string, Item[]>()
   return tools.flatMap((tool) => {
     const { namespace } = tool
     if (namespace === undefined) return [toolOf(tool)]
-    const known = named.get(namespace.name)
-    known?.push(toolOf(tool))
-    if (known !== undefined) return []
+    const group = byName.get(namespace.name)
+    group?.push(toolOf(tool))
+    if (group !== undefined) return []
     const members = [toolOf(tool)]
-    named.set(namespace.name, members)
+    byName.set(namespace.name, members)
     return [{ type: 'namespace', name: namespace.name, description: namespace.description ?? '', tools: members }]
   })
 }

@@ -1,6 +1,8 @@
+import { create } from '@bufbuild/protobuf'
+import { type LogProbability, LogProbabilitySchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { objectAt, wordAt } from '../http/json.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 
 const FILES: ReadonlySet<unknown> = new Set(['file_citation', 'container_file_citation', 'file_path'])
 
@@ -24,4 +26,24 @@ export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObj
 /** The value if it may be a place in a text, else undefined. */
 function placeAt(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : undefined
+}
+
+/** Log probabilities of tokens, in the format that chat completions and responses share; undefined: there are none. */
+export function logProbabilitiesOf(value: unknown): LogProbability[] | undefined {
+  const tokens = listAt(value).flatMap((item) => {
+    const token = objectAt(item)
+    return token === undefined ? [] : [probabilityOf(token, listAt(token.top_logprobs))]
+  })
+  return tokens.length === 0 ? undefined : tokens
+}
+
+/** An almost impossible token has -9999 instead of a number that JSON lacks. */
+function probabilityOf(item: Readonly<Record<string, unknown>>, others: readonly unknown[] = []): LogProbability {
+  const { token, logprob, bytes } = item
+  return create(LogProbabilitySchema, {
+    token: textAt(token),
+    logProbability: typeof logprob === 'number' && Number.isFinite(logprob) ? logprob : -9999,
+    tokenBytes: Array.isArray(bytes) && bytes.length > 0 ? Uint8Array.from(bytes) : undefined,
+    alternatives: others.map((other) => probabilityOf(objectAt(other) ?? {})),
+  })
 }

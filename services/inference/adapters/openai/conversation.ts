@@ -7,12 +7,10 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { isMedia, textOf } from '#services/inference/domain/conversation.ts'
 import { toUrl } from '../http/data-url.ts'
-import { writeProof } from './call-proofs.ts'
-import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
+import { type ChatContext, contentOf, piecesOf, writeProof } from './pieces.ts'
 
 type Item = Record<string, unknown>
 
-/** The conversation for chat completions. */
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
   return messages.flatMap(({ role, parts }, i) => {
     const at = `messages[${i}].parts`
@@ -70,19 +68,18 @@ function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): 
   return text === '' ? {} : { reasoning_content: text }
 }
 
-/** The proof of a call, by the id of the call. */
 function proofDetail({ callId, signature, format }: ToolCallPart): Item {
   return { type: 'reasoning.encrypted', data: signature, id: callId, ...(format ? { format } : {}) }
 }
 
 function reasoningDetails({ text, summary, signature, encrypted, id, format }: ReasoningPart): Item[] {
-  const known = { ...(id ? { id } : {}), ...(format ? { format } : {}) }
+  const origin = { ...(id ? { id } : {}), ...(format ? { format } : {}) }
   const details: Item[] = []
-  if (summary) details.push({ type: 'reasoning.summary', summary, ...known })
+  if (summary) details.push({ type: 'reasoning.summary', summary, ...origin })
   if (text || signature) {
-    details.push({ type: 'reasoning.text', text: text ?? '', ...(signature ? { signature } : {}), ...known })
+    details.push({ type: 'reasoning.text', text: text ?? '', ...(signature ? { signature } : {}), ...origin })
   }
-  if (encrypted) details.push({ type: 'reasoning.encrypted', data: encrypted, ...known })
+  if (encrypted) details.push({ type: 'reasoning.encrypted', data: encrypted, ...origin })
   return details
 }
 

@@ -5,8 +5,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { fromUrl } from '../http/data-url.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { annotate } from './annotations.ts'
-import { logProbabilitiesOf } from './log-probabilities.ts'
+import { annotate, logProbabilitiesOf } from './annotations.ts'
 import type { OpenaiToolCalls } from './tool-calls.ts'
 
 /** The kind of content of a member of a message. */
@@ -27,7 +26,7 @@ export class OpenaiDeltas {
   /** Number of the open thought; undefined: the provider gives none. */
   #index: unknown
   /** The kinds of content that have begun, other than calls. */
-  readonly #begun = new Set<Kind>()
+  readonly #kinds = new Set<Kind>()
 
   constructor(providerId: string, writer: PartWriter, calls: OpenaiToolCalls) {
     this.#providerId = providerId
@@ -40,8 +39,8 @@ export class OpenaiDeltas {
     const { content, refusal, tool_calls: calls, images, reasoning_details: details } = delta
     this.#reasoning(textAt(delta.reasoning ?? delta.reasoning_content), details)
     const tokens = probabilities && logProbabilitiesOf(probabilities.content)
-    const said = textAt(content)
-    if (said !== '' || tokens !== undefined) this.grow(Kind.TEXT, said, tokens)
+    const text = textAt(content)
+    if (text !== '' || tokens !== undefined) this.grow(Kind.TEXT, text, tokens)
     else this.#pieces(content)
     const refused = textAt(refusal)
     if (refused !== '') this.grow(Kind.REFUSAL, refused, probabilities && logProbabilitiesOf(probabilities.refusal))
@@ -67,7 +66,7 @@ export class OpenaiDeltas {
   /** What a whole message adds to the deltas: the kinds of content of which nothing has come. */
   restOf(message: JsonObject): JsonObject {
     const rest = Object.fromEntries(Object.entries(message).filter(([name]) => !this.#hasBegun(KINDS.get(name))))
-    if (!this.#begun.has(Kind.REASONING) || !Array.isArray(rest.content)) return rest
+    if (!this.#kinds.has(Kind.REASONING) || !Array.isArray(rest.content)) return rest
     return { ...rest, content: rest.content.filter((piece) => objectAt(piece)?.type !== 'thinking') }
   }
 
@@ -103,9 +102,9 @@ export class OpenaiDeltas {
 
   /** OpenRouter sends a thought twice: as text, and in details that contain its proof and its maker. */
   #reasoning(text: string, details: unknown): void {
-    const found = listAt(details).map((detail) => objectAt(detail) ?? {})
-    let rest = found.some((detail) => wordsOf(detail) !== '') ? '' : text
-    for (const detail of found) {
+    const objects = listAt(details).map((detail) => objectAt(detail) ?? {})
+    let rest = objects.some((detail) => wordsOf(detail) !== '') ? '' : text
+    for (const detail of objects) {
       if (detail.type === 'reasoning.encrypted') {
         this.#begin(Kind.REASONING)
         const value = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
@@ -153,16 +152,16 @@ export class OpenaiDeltas {
   #begin(kind: GrowingKind | Kind.IMAGE): void {
     this.close()
     this.#calls.startHeld()
-    this.#begun.add(kind)
+    this.#kinds.add(kind)
   }
 
   #hasBegun(kind: Kind | undefined): boolean {
-    return kind === Kind.TOOL_CALL ? this.#calls.count > 0 : kind !== undefined && this.#begun.has(kind)
+    return kind === Kind.TOOL_CALL ? this.#calls.count > 0 : kind !== undefined && this.#kinds.has(kind)
   }
 }
 
-function differ(known: string, said: unknown): boolean {
-  return known !== '' && textAt(said) !== '' && known !== said
+function differ(text: string, value: unknown): boolean {
+  return text !== '' && textAt(value) !== '' && text !== value
 }
 
 /** The words of a detail of a thought. */

@@ -7,7 +7,6 @@ export type OpenaiDialect = 'openai' | 'openrouter' | 'compatible'
 /** What is known about a chat completions server. */
 export interface ChatProfile {
   readonly dialect: OpenaiDialect
-  /** Whether it is one of Google's own. */
   readonly isGoogle: boolean
   /** Whether thoughts are sent back to it as `reasoning_content`: without them, some models lose their thread. */
   readonly reasoningContent: boolean
@@ -25,8 +24,8 @@ const THINKING = /^(.+\.)?(deepseek\.com|moonshot\.(ai|cn)|z\.ai|bigmodel\.cn|mi
 /** The dialect of a provider: that of its host, whatever its id; behind an unknown host (a proxy), that of its id. */
 export function dialectOf(id: string, baseUrl: string): OpenaiDialect {
   const host = hostOf(baseUrl)
-  const known = HOSTS.find(([pattern]) => pattern.test(host))?.[1]
-  return known ?? (id === 'openai' || id === 'openrouter' ? id : 'compatible')
+  const dialect = HOSTS.find(([pattern]) => pattern.test(host))?.[1]
+  return dialect ?? (id === 'openai' || id === 'openrouter' ? id : 'compatible')
 }
 
 /**

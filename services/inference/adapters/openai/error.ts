@@ -19,12 +19,12 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
 
 /** An error object in a stream: `code` is a status (OpenRouter), or `code` or `type` is a word (OpenAI). */
 export function openaiError(providerId: string, error: unknown): Error {
-  const given = objectAt(error)
-  const message = textAt(given?.message) || textAt(error) || 'It broke off with an error'
-  const { code, type } = given ?? {}
+  const members = objectAt(error)
+  const message = textAt(members?.message) || textAt(error) || 'It broke off with an error'
+  const { code, type } = members ?? {}
   const words = [textAt(code), textAt(type)]
-  const [known = 502] = words.map(statusOfWord).filter((status) => status !== undefined)
-  const status = statusOf(code) ?? known
+  const [wordStatus = 502] = words.map(statusOfWord).filter((status) => status !== undefined)
+  const status = statusOf(code) ?? wordStatus
   return rejectionForStatus(providerId, status, message, { code: words.find((word) => word !== '') ?? '' })
 }
 

@@ -1,18 +1,18 @@
-import { FinishReason, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { FinishReason, type Usage, UsageSchema, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
-import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/provider-call.ts'
+import { countAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { jsonObject, type ProviderMapper } from '../http/provider-call.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { reportedCost } from './cost.ts'
 import { OpenaiDeltas } from './deltas.ts'
 import { openaiError } from './error.ts'
 import { DeltaTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
-import { openaiUsage } from './usage.ts'
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', FinishReason.STOP],
@@ -93,9 +93,7 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    const isRefused = !this.#writer.begun
-    this.#writer.begin()
-    if (isRefused) this.#writer.report(NOTHING_USED)
+    this.#writer.beginUnused()
     this.#reason = 'length'
     this.#rawReason = rawReason
     this.#finish(true)
@@ -189,4 +187,21 @@ function deltaOf(message: JsonObject): JsonObject {
 function saysOnly(delta: JsonObject): boolean {
   for (const name in delta) if (name !== 'content' && name !== 'role' && delta[name] !== null) return false
   return true
+}
+
+/** Usage as chat completions report it; undefined if one of the numbers is missing. */
+function openaiUsage(usage: JsonObject): Usage | undefined {
+  const inputTokens = countAt(usage.prompt_tokens)
+  const outputTokens = countAt(usage.completion_tokens)
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const input = objectAt(usage.prompt_tokens_details)
+  const output = objectAt(usage.completion_tokens_details)
+  return create(UsageSchema, {
+    inputTokens,
+    outputTokens,
+    // DeepSeek reports its cache hits outside of the details.
+    cacheReadTokens: countAt(input?.cached_tokens) ?? countAt(usage.prompt_cache_hit_tokens) ?? 0n,
+    cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
+    reasoningTokens: countAt(output?.reasoning_tokens) ?? 0n,
+  })
 }

@@ -11,14 +11,13 @@ import {
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { ProviderEvent } from '#services/inference/domain/generation.ts'
-import { Omissions } from '#services/inference/domain/omissions.ts'
+import { Omissions } from '#services/inference/domain/left-out.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { type FlatEvent, flat, generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
-import { openaiBody } from './request.ts'
-import { openaiWarnings } from './warnings.ts'
+import { openaiBody, openaiWarnings } from './request.ts'
 
 function requestOf(dialect: OpenaiDialect, request: RequestInit, more: Partial<ChatProfile> = {}) {
   const profile = { dialect, reasoningContent: false, isGoogle: false, ...more }

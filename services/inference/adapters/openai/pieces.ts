@@ -1,7 +1,8 @@
-import type { MediaPart, Part } from '#gen/portico/inference/v1/inference_pb.js'
+import type { MediaPart, Part, ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
 import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { Omissions } from '#services/inference/domain/omissions.ts'
+import type { Omissions } from '#services/inference/domain/left-out.ts'
 import { base64, inline, toUrl } from '../http/data-url.ts'
+import { objectAt, wordAt } from '../http/json.ts'
 import type { ChatProfile } from './dialect.ts'
 
 type Item = Record<string, unknown>
@@ -36,8 +37,8 @@ export interface ChatContext {
 /** The content of a message, whose parts are `at` a path: a string if it is only text, else a list of pieces. */
 export function contentOf(parts: readonly Part[], at: string, context: ChatContext): string | Item[] {
   const [first] = parts
-  const marked = first !== undefined && isMarked(first, context)
-  if (parts.length === 1 && first?.part.case === 'text' && !marked) return first.part.value.text
+  const hasMark = first !== undefined && isMarked(first, context)
+  if (parts.length === 1 && first?.part.case === 'text' && !hasMark) return first.part.value.text
   return parts.flatMap((part, i) => piecesOf(part, `${at}[${i}]`, context))
 }
 
@@ -97,4 +98,36 @@ function sound(media: MediaPart, at: string, { profile, omissions }: ChatContext
 function audioFormatOf(mime: string): string | undefined {
   const [type = ''] = mime.toLowerCase().split(';')
   return AUDIO_FORMATS.get(type.trim().replace('/x-', '/'))
+}
+
+type Proof = Pick<ToolCallPart, 'signature' | 'format'>
+
+/** Members of `extra_content` that contain proofs of calls, and the formats of these: Vertex has used both. */
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['google', 'google-gemini-v1'],
+  ['vertex', 'google-vertex-v1'],
+])
+const MEMBERS = new Map([...FORMATS].map(([member, format]) => [format, member]))
+const MAX_MEMBER = 64
+
+/** The formats of proofs that a server wants back for a model: Google's own servers, or a proxy before them. */
+export function proofFormats({ dialect, isGoogle }: ChatProfile, modelId: string): readonly string[] {
+  const isBehindProxy = dialect === 'compatible' && /gemini/i.test(modelId)
+  return isGoogle || isBehindProxy ? [...FORMATS.values()] : []
+}
+
+/** The proof in the `extra_content` of a call. That of an unknown maker is kept, too, but nobody gets it back. */
+export function readProof(extra: unknown): Proof {
+  for (const [member, value] of Object.entries(objectAt(extra) ?? {})) {
+    const signature = wordAt(objectAt(value)?.thought_signature)
+    if (signature === undefined) continue
+    return { signature, format: FORMATS.get(member) ?? `extra_content.${member.slice(0, MAX_MEMBER)}` }
+  }
+  return {}
+}
+
+/** The members of a call that give its proof back; `formats`: those that the server wants. */
+export function writeProof({ signature, format = '' }: Proof, formats: readonly string[]): Record<string, unknown> {
+  const member = formats.includes(format) ? MEMBERS.get(format) : undefined
+  return signature && member !== undefined ? { extra_content: { [member]: { thought_signature: signature } } } : {}
 }

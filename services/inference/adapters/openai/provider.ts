@@ -1,15 +1,14 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
-import { Omissions } from '#services/inference/domain/omissions.ts'
+import { Omissions } from '#services/inference/domain/left-out.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type ProviderCall, streamedAnswer, wholeAnswer } from '../http/provider-call.ts'
 import type { Upstream } from '../http/upstream.ts'
+import { tierFactors } from './cost.ts'
 import type { ChatProfile } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
-import { openaiBody } from './request.ts'
-import { tierFactors } from './tiers.ts'
-import { openaiWarnings } from './warnings.ts'
+import { openaiBody, openaiWarnings } from './request.ts'
 
 /** A server of OpenAI's chat completions: OpenAI itself, OpenRouter, Ollama, vLLM and the like. */
 export class OpenaiProvider implements ModelProvider {

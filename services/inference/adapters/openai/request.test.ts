@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
-import { Omissions } from '#services/inference/domain/omissions.ts'
+import { Omissions } from '#services/inference/domain/left-out.ts'
 import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
-import { openaiBody } from './request.ts'
-import { openaiWarnings } from './warnings.ts'
+import { openaiBody, openaiWarnings } from './request.ts'
 
 function sent(request: ProviderRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
   const known = { dialect, reasoningContent: false, isGoogle: false, ...profile }

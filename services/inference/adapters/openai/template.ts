@@ -58,7 +58,9 @@ export class DeltaTemplate {
     const at = placeOf(data, this.#key)
     // Written without escapes, so that the surrounding letters are the rest of the event.
     if (at === undefined || text.includes('"') || text.includes('\\') || !data.startsWith(`${text}"`, at)) return false
-    const holes = [{ start: at, end: at + text.length, kind: 'text' as Hole['kind'] }]
+    const holes: (Omit<Hole, 'before'> & { start: number; end: number })[] = [
+      { start: at, end: at + text.length, kind: 'text' },
+    ]
     for (const { key, kind } of IDLE) {
       const start = placeOf(data, key)
       if (start === undefined) continue

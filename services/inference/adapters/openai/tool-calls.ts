@@ -5,7 +5,7 @@ import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { argumentsAt, isEmptyObject, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
-import { readProof } from './call-proofs.ts'
+import { readProof } from './pieces.ts'
 
 const MAX_CALLS = 512
 /** The index of the call of an answer in the form that OpenAI's first tools had. */
@@ -16,7 +16,7 @@ interface Call {
   readonly id: string
   name: string
   custom: boolean
-  held: string
+  backlog: string
   /** Whether arguments came as an object without members, which counts only if nothing else comes. */
   isBlank: boolean
   /** The provider's proof of the call; empty: none has come. */
@@ -47,9 +47,9 @@ export class OpenaiToolCalls {
   push(delta: JsonObject): void {
     const id = textAt(delta.id)
     const custom = objectAt(delta.custom)
-    const called = custom ?? objectAt(delta.function)
-    const name = textAt(called?.name)
-    const args = called?.arguments
+    const body = custom ?? objectAt(delta.function)
+    const name = textAt(body?.name)
+    const args = body?.arguments
     const isBlank = isEmptyObject(args)
     const text = (isBlank ? '' : argumentsAt(this.#providerId, args)) || argumentsAt(this.#providerId, custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
@@ -57,7 +57,7 @@ export class OpenaiToolCalls {
     call.proof = { ...call.proof, ...readProof(delta.extra_content) }
     if (call.part === undefined) {
       if (name !== call.name) call.name = name.startsWith(call.name) ? name : call.name + name
-      call.held += text
+      call.backlog += text
       call.custom ||= custom !== undefined
       if (call.name === '' || this.#mayGoOn(call)) return
       this.#start(call)
@@ -68,8 +68,8 @@ export class OpenaiToolCalls {
   }
 
   /** The only call of a server that knows no other form, or the same call in that form again. */
-  pushLegacy(called: JsonObject): void {
-    if (this.#calls.every(({ index }) => index === LEGACY)) this.push({ index: LEGACY, function: called })
+  pushLegacy(body: JsonObject): void {
+    if (this.#calls.every(({ index }) => index === LEGACY)) this.push({ index: LEGACY, function: body })
   }
 
   /** Starts calls whose names might have gone on: another part of the answer begins. */
@@ -89,21 +89,21 @@ export class OpenaiToolCalls {
   }
 
   /** Whether more of the name may come: no arguments have, or there is no tool of that name. */
-  #mayGoOn({ name, held }: Call): boolean {
-    return (held === '' || !this.#flat.has(name)) && this.#flat.mayGoOn(name)
+  #mayGoOn({ name, backlog }: Call): boolean {
+    return (backlog === '' || !this.#flat.has(name)) && this.#flat.mayGoOn(name)
   }
 
   #start(call: Call): OpenPart {
-    const { id: callId, name, custom, proof, held } = call
-    call.part = this.#writer.start(Kind.TOOL_CALL, { callId, ...this.#flat.called(name), custom, ...proof })
-    if (held !== '') this.#writer.extend(call.part, held)
-    call.held = ''
+    const { id: callId, name, custom, proof, backlog } = call
+    call.part = this.#writer.start(Kind.TOOL_CALL, { callId, ...this.#flat.toolOf(name), custom, ...proof })
+    if (backlog !== '') this.#writer.extend(call.part, backlog)
+    call.backlog = ''
     return call.part
   }
 
   #find(index: unknown, id: string): Call | undefined {
-    const call = this.#calls.findLast((known) =>
-      index === undefined ? id === '' || known.id === id : known.index === index,
+    const call = this.#calls.findLast((each) =>
+      index === undefined ? id === '' || each.id === id : each.index === index,
     )
     return call !== undefined && id !== '' && call.id !== id ? undefined : call
   }
@@ -116,7 +116,7 @@ export class OpenaiToolCalls {
       id: id === '' ? randomId('call') : id,
       name: '',
       custom: false,
-      held: '',
+      backlog: '',
       isBlank: false,
       proof: {},
       part: undefined,

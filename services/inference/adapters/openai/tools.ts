@@ -48,14 +48,14 @@ function toolOf(
     return { type: 'custom', custom: { ...common, ...format } }
   }
   const marker = { type: 'ephemeral', ttl: cacheControl?.ttl || undefined }
-  const marked = cacheControl !== undefined && profile.dialect === 'openrouter' ? { cache_control: marker } : {}
-  return { type: 'function', function: { ...common, parameters, strict }, ...marked }
+  const mark = cacheControl !== undefined && profile.dialect === 'openrouter' ? { cache_control: marker } : {}
+  return { type: 'function', function: { ...common, parameters, strict }, ...mark }
 }
 
 function choiceOf({ mode, name = '' }: ToolChoice, tools: readonly Tool[], { flat }: ChatContext): unknown {
   const word = CHOICES[mode]
   if (word !== undefined) return word
-  const tool = tools.find((known) => known.name === name)
-  const called = { name: flat.nameOf(name, tool?.namespace?.name) }
-  return tool?.custom === undefined ? { type: 'function', function: called } : { type: 'custom', custom: called }
+  const tool = tools.find((each) => each.name === name)
+  const call = { name: flat.nameOf(name, tool?.namespace?.name) }
+  return tool?.custom === undefined ? { type: 'function', function: call } : { type: 'custom', custom: call }
 }

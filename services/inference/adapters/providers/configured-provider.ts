@@ -41,19 +41,19 @@ class MarkingProvider implements ModelProvider {
   constructor(provider: ModelProvider, cache: CacheControl) {
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.costFactors = provider.costFactors && ((request) => provider.costFactors?.(this.#marked(request)) ?? {})
+    this.costFactors = provider.costFactors && ((request) => provider.costFactors?.(this.#withMarks(request)) ?? {})
     this.#cache = cache
   }
 
   generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
-    return this.#provider.generate(this.#marked(request), signal)
+    return this.#provider.generate(this.#withMarks(request), signal)
   }
 
   stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
-    return this.#provider.stream(this.#marked(request), signal)
+    return this.#provider.stream(this.#withMarks(request), signal)
   }
 
-  #marked(request: ProviderRequest): ProviderRequest {
+  #withMarks(request: ProviderRequest): ProviderRequest {
     if (markersOf(request) > 0) return withHintsAs(request, this.#cache)
     return { ...request, messages: withCacheMarker(request, this.#cache) }
   }

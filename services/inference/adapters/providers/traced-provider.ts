@@ -95,7 +95,7 @@ const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
 
 function requestAttributes(providerId: string, request: ProviderRequest, streamed: boolean): Attributes {
   const { modelId, sampling, maxOutputTokens, sessionId, trace } = request
-  const attributes = {
+  return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': providerId,
     'gen_ai.request.model': modelId,
@@ -107,7 +107,6 @@ function requestAttributes(providerId: string, request: ProviderRequest, streame
     'gen_ai.conversation.id': sessionId,
     ...traceOf(trace),
   }
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes
 }
 
 /** The caller's attributes for the span, each under its own name. */

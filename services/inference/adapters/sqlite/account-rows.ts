@@ -58,7 +58,6 @@ export class AccountRows {
     this.#changed.push(entry)
   }
 
-  /** Writes the changes. */
   write(): void {
     const rows = this.#changed.map(({ workspaceId, owner, account }) => ({ workspaceId, owner, ...account }))
     putAccounts(this.#file(), rows)

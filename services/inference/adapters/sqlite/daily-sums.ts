@@ -50,7 +50,6 @@ export class DailySums {
     for (const each of COUNTED) sum[each] += BigInt(sign) * (row[each] ?? 0n)
   }
 
-  /** Writes what was added. */
   write(): void {
     addSums(this.#file(), [...this.#added.values()])
     this.#added.clear()

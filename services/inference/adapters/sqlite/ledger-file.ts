@@ -1,6 +1,9 @@
 import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
-import type { Activity, GenerationRecord } from '#gen/portico/inference/v1/usage_service_pb.js'
-import { GenerationRecord_Status as Status } from '#gen/portico/inference/v1/usage_service_pb.js'
+import {
+  type Activity,
+  type GenerationRecord,
+  GenerationRecord_Status as Status,
+} from '#gen/portico/inference/v1/usage_service_pb.js'
 import { type Account, correcting, holding, settling } from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import {
@@ -36,7 +39,6 @@ const OPEN = `status = ${Status.OPEN}`
 
 type Row = RowOf<typeof rowColumns>
 
-/** A row that is given up. */
 export interface AbandonedRow {
   readonly workspaceId: string
   readonly requestId: string
@@ -72,8 +74,8 @@ export class LedgerFile {
         throw new Rejection('REQUEST_DUPLICATE', { request_id: requestId })
       }
       const { hold } = admission
-      const held = { heldNanos: hold.nanos, heldMinute: hold.minute }
-      const row = { ...openRow(opening, maxCost, now), metadata: JSON.stringify(metadata), ...held }
+      const holdMembers = { heldNanos: hold.nanos, heldMinute: hold.minute }
+      const row = { ...openRow(opening, maxCost, now), metadata: JSON.stringify(metadata), ...holdMembers }
       insertRows(this.#file, [row])
       this.#accounts.set(workspaceId, apiKeyId, holding(key, hold, now))
       this.#accounts.set(workspaceId, WORKSPACE, holding(workspace, hold, now))
@@ -178,7 +180,6 @@ export class LedgerFile {
   }
 }
 
-/** A row as it was, and what closes it. */
 interface Close {
   readonly row: Row
   readonly closed: ClosedRow

@@ -1,10 +1,8 @@
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { LedgerFile } from './ledger-file.ts'
 
-/** The methods that the thread can be called with. */
 export type Method = Exclude<keyof LedgerFile, typeof Symbol.asyncDispose>
 
-/** A call of the thread. */
 export interface ThreadCall {
   readonly id: number
   readonly method: Method | 'dispose'

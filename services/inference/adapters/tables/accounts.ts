@@ -3,7 +3,6 @@ import { defineTable, integer, text, wide } from '#shared/stores/table.ts'
 /** Owner of the account of a whole workspace; no key has that id. */
 export const WORKSPACE = '*'
 
-/** The members of an Account. */
 export const accountColumns = {
   totalNanos: wide(),
   day: integer(),

@@ -82,7 +82,6 @@ export const ledger = defineTable({
     attribution: optional(message(AttributionSchema)),
     createTime: integer(),
     ...closedColumns,
-    /** The estimated size of the input. */
     inputEstimate: wide(),
     /** The size of the output when it was last recorded. */
     notedTokens: wide(),
@@ -108,7 +107,6 @@ export const ledger = defineTable({
 /** The processes that write the ledger in MongoDB, and until when each counts as alive, by the server's clock. */
 export const leases = defineTable({ name: 'leases', columns: { expireTime: wide() }, mongo: { indexes: [] } })
 
-/** The columns in SQLite. */
 export const rowColumns = { ...ledger.columns, ...sqliteColumns }
 
 /** Sums of the rows by UTC day of their end, key, provider and model, in SQLite. */

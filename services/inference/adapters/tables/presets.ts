@@ -61,7 +61,6 @@ export const presetVersions = defineTable({
 export type PresetRow = RowOf<typeof presets.columns>
 export type VersionRow = RowOf<typeof presetVersions.columns>
 
-/** Identifies a preset. */
 export interface PresetKey {
   readonly workspaceId: string
   readonly slug: string

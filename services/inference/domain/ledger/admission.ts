@@ -4,7 +4,6 @@ import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } 
 
 /** What determines the maximum cost of a request. */
 export interface MaxCost {
-  /** The estimate of the input. */
   readonly inputTokens: bigint
   readonly outputTokens: bigint
   /** Whether the request itself sets how much output it wants, so that it must not get less. */

@@ -3,9 +3,7 @@ import { longCachePrice, pricesAt, searchesCost } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { MaxCost, Prices } from './admission.ts'
 import type { CostFactors } from './cost-factors.ts'
-import { inputTokensOf } from './estimate.ts'
-import { knownOutputLimit } from './known-limits.ts'
-import { openInputOf } from './open-input.ts'
+import { inputTokensOf, openInputOf } from './estimate.ts'
 
 /** Assumed maximum output of a model if it is unknown. */
 const OUTPUT_TOKENS = 32_768
@@ -14,9 +12,9 @@ const LEAST_ROOM = 4_096
 const MILLION = 1_000_000n
 
 /** What determines the maximum cost of a request at its endpoint. */
-export function maxCostOf(given: GenerationRequest, endpoint: Endpoint, factors: CostFactors): MaxCost {
+export function maxCostOf(whole: GenerationRequest, endpoint: Endpoint, factors: CostFactors): MaxCost {
   const { pricing, contextLength = Infinity } = endpoint
-  const request = withoutForeign(given, factors)
+  const request = withoutForeign(whole, factors)
   const { maxOutputTokens } = request
   const inputTokens = Math.min(Number(inputTokensOf(request)), contextLength)
   const outputTokens = maxOutputTokens ?? openOutput(endpoint, inputTokens, factors.outputTokens)
@@ -31,8 +29,8 @@ export function maxCostOf(given: GenerationRequest, endpoint: Endpoint, factors:
   const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
   const searches = searchesCost({ webSearches: BigInt(open.searches), fileSearches: BigInt(open.fileSearches) }, plain)
   const extraNanos = (extra + MILLION - 1n) / MILLION + searches
-  const besides = { ...(extraNanos > 0n && { extraNanos }), ...(least && { leastOutputTokens: BigInt(least) }) }
-  return { ...maxCost, isFixed, prices, ...besides }
+  const leastOutputTokens = least === undefined ? undefined : BigInt(least)
+  return { ...maxCost, isFixed, prices, extraNanos: extraNanos || undefined, leastOutputTokens }
 }
 
 /**
@@ -75,13 +73,44 @@ function highest(prices: Pricing, { pricePercent = 100, cachesLong = false }: Co
 function openOutput(
   { modelId, outputLimit = knownOutputLimit(modelId), contextLength }: Endpoint,
   inputTokens: number,
-  sent: number | undefined,
+  maximum: number | undefined,
 ): number {
-  const most = Math.min(sent ?? outputLimit ?? OUTPUT_TOKENS, outputLimit ?? Infinity)
+  const most = Math.min(maximum ?? outputLimit ?? OUTPUT_TOKENS, outputLimit ?? Infinity)
   return contextLength === undefined ? most : Math.min(most, Math.max(contextLength - inputTokens, LEAST_ROOM))
 }
 
 function larger(one: bigint, other: bigint): bigint {
   if (one > other) return one
   return other
+}
+
+/**
+ * The maximum output of models according to their makers, by the beginning of their name, as of November 2026; the
+ * first match counts. Price lists do not contain it, and providers refuse a maximum above it.
+ */
+const OUTPUT_LIMITS: readonly (readonly [RegExp, number])[] = [
+  [/^gpt-(3\.5|4-turbo|4-\d{4}-preview|4-vision)/, 4_096],
+  [/^gpt-4(-|$)/, 8_192],
+  [/^(chatgpt-4o|gpt-4o|gpt-4\.5|gpt-5(\.\d+)?-chat)/, 16_384],
+  [/^(gpt-4\.1|o1-preview)/, 32_768],
+  [/^o1-mini/, 65_536],
+  [/^o\d/, 100_000],
+  [/^gpt-[5-9]/, 128_000],
+  [/^claude-3-(opus|sonnet|haiku)/, 4_096],
+  [/^claude-3[-.]5-/, 8_192],
+  [/^claude-opus-4([-.][01])?(-20\d{6}.*)?$/, 32_000],
+  [/^claude-opus-4[-.]([6-9]|\d\d)(-|$)/, 128_000],
+  [/^claude-/, 64_000],
+  [/^gemini-(1\.5|2\.0)/, 8_192],
+  [/^gemini-/, 65_536],
+  [/^deepseek-reasoner/, 65_536],
+  [/^command-r/, 4_096],
+  [/^(command-|deepseek-chat|gemma|llama-4-)/, 8_192],
+  [/^kimi-k2/, 16_384],
+]
+
+/** The maximum output of a model, whoever serves it (`openai/gpt-4o`, `us.anthropic.claude-…`); undefined: unknown. */
+export function knownOutputLimit(modelId: string): number | undefined {
+  const name = modelId.replace(/^.*(\/|anthropic\.)/, '')
+  return OUTPUT_LIMITS.find(([pattern]) => pattern.test(name))?.[1]
 }

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import {
+  type AllowedTools,
   type GenerationRequest,
   GenerationRequestSchema,
   type HostedTool,
@@ -12,7 +13,6 @@ import {
   type ToolChoice,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
-import { Allowance } from '../tools.ts'
 
 /** Members of a request that a preset may set. */
 export const PRESET_MEMBERS = [
@@ -37,7 +37,6 @@ export const PRESET_MEMBERS = [
   'notApplied',
 ] as const satisfies readonly (keyof GenerationRequest)[]
 
-/** The settings of a preset. */
 export type PresetSettings = Pick<GenerationRequest, (typeof PRESET_MEMBERS)[number]>
 
 /** Members of a completed request that a response repeats. */
@@ -70,7 +69,7 @@ function pick<const K extends keyof GenerationRequest>(request: GenerationReques
   return Object.fromEntries(names.map((name) => [name, request[name]])) as Pick<GenerationRequest, K>
 }
 
-type Offered = Pick<GenerationRequest, 'tools' | 'hostedTools'>
+type ToolLists = Pick<GenerationRequest, 'tools' | 'hostedTools'>
 
 /**
  * Completes a request with settings of its preset, by their meaning, whichever dialects the two were written in. An
@@ -124,16 +123,16 @@ function withInstructions(messages: Message[], systemPrompt: string | undefined)
  */
 function united<T>(preset: T[], request: T[], nameOf: (tool: T) => string): T[] {
   if (preset.length === 0) return request
-  const given = new Map(request.map((tool) => [nameOf(tool), tool]))
+  const ownTools = new Map(request.map((tool) => [nameOf(tool), tool]))
   const names = new Set(preset.map(nameOf))
   return [
-    ...preset.map((tool) => given.get(nameOf(tool)) ?? tool),
+    ...preset.map((tool) => ownTools.get(nameOf(tool)) ?? tool),
     ...request.filter((tool) => !names.has(nameOf(tool))),
   ]
 }
 
 /** The preset's tools that a choice allows; those of the request are there because it allows them. */
-function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Offered {
+function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): ToolLists {
   const { tools, hostedTools } = settings
   const allowed = choice?.allowed
   if (allowed === undefined) return { tools, hostedTools }
@@ -145,7 +144,7 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Of
 }
 
 /** The preset's tools, without those whose name the request uses for a tool of another kind. */
-function withoutNamesakes({ tools, hostedTools }: Offered, request: Offered): Offered {
+function withoutNamesakes({ tools, hostedTools }: ToolLists, request: ToolLists): ToolLists {
   const names = new Set(request.tools.map(({ name }) => name))
   const hostedNames = new Set(request.hostedTools.map(({ definition }) => definition?.name))
   return {
@@ -164,8 +163,8 @@ function toolName({ namespace, name }: Tool): string {
  */
 function hostedName({ format, definition }: HostedTool): string {
   const { type, name, server_label: label, mcp_server_name: server, parameters } = definition ?? {}
-  const named = isObject(parameters) ? parameters.name : undefined
-  return JSON.stringify([format, name ?? type, label ?? server ?? named])
+  const parameterName = isObject(parameters) ? parameters.name : undefined
+  return JSON.stringify([format, name ?? type, label ?? server ?? parameterName])
 }
 
 function merged(preset: JsonObject | undefined, request: JsonObject | undefined): JsonObject | undefined {
@@ -210,17 +209,38 @@ function extensionsFor(request: GenerationRequest, { extensions }: PresetSetting
  */
 function mergedExtensions(preset: ProviderExtension[], request: ProviderExtension[]): ProviderExtension[] {
   return united(preset, request, ({ format }) => format).map((extension) => {
-    const kept = preset.find(({ format }) => format === extension.format)
-    if (kept === undefined || kept === extension) return extension
-    const before = kept.body?.tools
+    const own = preset.find(({ format }) => format === extension.format)
+    if (own === undefined || own === extension) return extension
+    const before = own.body?.tools
     const after = extension.body?.tools
     const both: JsonObject =
       Array.isArray(before) && Array.isArray(after) ? { tools: united(before, after, nameIn) } : {}
-    const body = merged(merged(kept.body, extension.body), both)
-    return { ...extension, headers: { ...kept.headers, ...extension.headers }, body }
+    const body = merged(merged(own.body, extension.body), both)
+    return { ...extension, headers: { ...own.headers, ...extension.headers }, body }
   })
 }
 
 function nameIn(tool: JsonValue): string {
   return JSON.stringify(isObject(tool) ? tool.name : tool)
+}
+
+class Allowance {
+  readonly #names: ReadonlySet<unknown>
+  readonly #hostedTypes: ReadonlySet<unknown>
+  readonly #serverLabels: ReadonlySet<unknown>
+
+  constructor({ names, hostedTypes, serverLabels }: AllowedTools) {
+    this.#names = new Set(names)
+    this.#hostedTypes = new Set(hostedTypes)
+    this.#serverLabels = new Set(serverLabels)
+  }
+
+  allows({ name }: Tool): boolean {
+    return this.#names.has(name)
+  }
+
+  allowsHosted({ definition }: HostedTool): boolean {
+    const { type, server_label: label } = definition ?? {}
+    return this.#hostedTypes.has(type) || (type === 'mcp' && this.#serverLabels.has(label))
+  }
 }

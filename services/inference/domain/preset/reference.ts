@@ -5,7 +5,6 @@
 const SLUG = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,256}$/
 const MARK = '@preset/'
 
-/** Whether a text can be the slug of a preset. */
 export function isSlug(text: string): boolean {
   return SLUG.test(text)
 }
