@@ -24,20 +24,20 @@ const feeds = new WeakMap<Clients, Map<string, Feed>>()
 /** Returns the feed for a subscription, and opens one if there is none. It is closed when it is no longer used. */
 export function feedOf(clients: Clients, wanted: Wanted, clock: Clock): Feed {
   const { principal, sessionId, directory } = wanted
-  const known = feeds.get(clients) ?? new Map<string, Feed>()
-  feeds.set(clients, known)
+  const ofClients = feeds.get(clients) ?? new Map<string, Feed>()
+  feeds.set(clients, ofClients)
   const { organizationId, workspaceId, kind } = principal
   const key = JSON.stringify([organizationId, workspaceId, kind, sessionId, directory])
-  const existing = known.get(key)
+  const existing = ofClients.get(key)
   if (existing?.isOver === false) return existing
   const closing = new AbortController()
   const close = (): void => {
-    if (known.get(key) === feed) known.delete(key)
+    if (ofClients.get(key) === feed) ofClients.delete(key)
     closing.abort()
   }
   // It outlives the request that opens it.
   const feed = detached(() => openFeed(clients, wanted, clock, { signal: closing.signal, close }))
-  known.set(key, feed)
+  ofClients.set(key, feed)
   return feed
 }
 

@@ -107,8 +107,8 @@ export function fromLogMessage({ message }: LogMessage, sessionId: string, clock
     case 'missed':
       return missedFrame(clock).text
     case 'event': {
-      const known = longOfLogs.get(message.value)
-      if (known !== undefined) return known
+      const encodedBefore = longOfLogs.get(message.value)
+      if (encodedBefore !== undefined) return encodedBefore
       const json = fromEvent(message.value)
       if (json === undefined) return ''
       const frame = encoded(withPosition(message.value.seq?.toString(), `data: ${JSON.stringify(json)}\n\n`))

@@ -93,24 +93,24 @@ function liveOf({ event }: SessionEvent): EventContent[] {
 }
 
 /** Undefined for an event of a kind that only a newer session service knows. */
-export function fromEvent(given: SessionEvent): EventJson | undefined {
-  const described = describe(given)
-  return described && eventJson(given, given.eventId, given.seq, described)
+export function fromEvent(event: SessionEvent): EventJson | undefined {
+  const described = describe(event)
+  return described && eventJson(event, event.eventId, event.seq, described)
 }
 
 /** What follows from an event for those who listen, beside what it says itself; each gets an id of its own. */
-export function fromEventLive(given: SessionEvent, newId: () => string): EventJson[] {
-  return liveOf(given).map((described) => eventJson(given, newId(), undefined, described))
+export function fromEventLive(event: SessionEvent, newId: () => string): EventJson[] {
+  return liveOf(event).map((described) => eventJson(event, newId(), undefined, described))
 }
 
-function eventJson(given: SessionEvent, id: string, seq: number | undefined, [type, data]: EventContent): EventJson {
-  const { sessionId } = given
+function eventJson(event: SessionEvent, id: string, seq: number | undefined, [type, data]: EventContent): EventJson {
+  const { sessionId } = event
   return {
     id,
-    created: given.createTime,
+    created: event.createTime,
     type,
     durable: seq === undefined ? undefined : { aggregateID: sessionId, seq, version: EVENT_VERSION },
-    location: { directory: given.directory },
+    location: { directory: event.directory },
     data: { sessionID: sessionId, ...data },
   } as EventJson
 }

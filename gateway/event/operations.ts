@@ -56,10 +56,10 @@ export const subscribeToEvents = operation({
   answer: events(event),
   errors: ['EVENTS_OVERFLOWED'],
   async handle(clients, { query, headers, call, facade: { clock } }) {
-    const given = query.location?.directory
+    const directory = query.location?.directory
     // Sessions are in the directory that the catalog makes of a path.
-    const wanted = given === undefined ? undefined : { directory: given }
-    const found = wanted && (await clients.catalog.resolveLocation(wanted, call.options(RESOLVING)))
+    const wanted = directory === undefined ? undefined : { directory }
+    const place = wanted && (await clients.catalog.resolveLocation(wanted, call.options(RESOLVING)))
     return stream({
       messages: new Subscription({
         clients,
@@ -67,7 +67,7 @@ export const subscribeToEvents = operation({
         clock,
         principal: call.requirePrincipal(),
         sessionId: query.sessionID,
-        directory: found?.location?.directory,
+        directory: place?.location?.directory,
         // A browser that reconnects repeats the query, but the header is newer.
         position: headers['last-event-id'] ?? query.after,
       }),

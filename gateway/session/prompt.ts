@@ -55,7 +55,7 @@ const besideOf1x = {
 }
 
 /** Members that may be in the body or in its member `prompt`. */
-const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
+const CONTENT = ['text', 'files', 'agents', 'skills', 'metadata'] as const
 
 /**
  * Body of session.prompt. Clients of 1.x wrap the prompt in `prompt`, the only member that is accepted although the
@@ -75,7 +75,7 @@ const promptBody = z
   })
   .check(
     refinedBy(({ prompt: wrapped, ...body }, context) => {
-      const twice = wrapped == null ? undefined : SAID.find((member) => body[member] != null)
+      const twice = wrapped == null ? undefined : CONTENT.find((member) => body[member] != null)
       if (twice !== undefined) {
         context.addIssue({ code: 'custom', path: [twice], message: 'must not be set together with prompt' })
       } else if (wrapped == null && body.text === undefined) {

@@ -97,8 +97,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'fork before a message has that message',
     file: 'services/session/run/lifetime/fork-session.ts',
-    from: 'last: found.seq - 1',
-    to: 'last: found.seq',
+    from: 'last: message.seq - 1',
+    to: 'last: message.seq',
     does: [hello, wait, { do: 'fork', before: 0 }],
     problem: /has what its history has not/,
   },

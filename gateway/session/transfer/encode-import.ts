@@ -30,9 +30,9 @@ export function encodeImport(bytes: Uint8Array) {
   new JsonGauge(LIMITS).add(bytes)
   const body = parseJson(bytes)
   if (isObject(body) && Object.hasOwn(body, 'data')) throw invalidAt(['data'], DATA_HINT, 'BODY_INVALID')
-  const { messages: given, ...rest } = isObject(body) ? body : {}
+  const { messages: items, ...rest } = isObject(body) ? body : {}
   requireFew(rest, [])
-  const tidied = isObject(body) ? { ...(tidy(rest) as object), messages: given } : body
+  const tidied = isObject(body) ? { ...(tidy(rest) as object), messages: items } : body
   const { info, location, messages } = check(head, tidied, 'BODY_INVALID')
   const writer = new BinaryWriter()
   for (const [i, each] of messages.entries()) {
@@ -67,13 +67,13 @@ function tidy(value: unknown): unknown {
   const members = Object.entries(value).filter(([, member]) => member !== null)
   return Object.fromEntries(
     members.map(([name, member]) => {
-      const known = nameOf(name, value)
-      return [known, isProviderData(known, value) ? member : tidy(member)]
+      const newName = nameOf(name, value)
+      return [newName, isProviderData(newName, value) ? member : tidy(member)]
     }),
   )
 }
 
 function nameOf(name: string, holder: Readonly<Record<string, unknown>>): string {
-  const known = name === 'native' && typeof holder.type === 'string' ? NAMES[holder.type] : undefined
-  return known === undefined || Object.hasOwn(holder, known) ? name : known
+  const newName = name === 'native' && typeof holder.type === 'string' ? NAMES[holder.type] : undefined
+  return newName === undefined || Object.hasOwn(holder, newName) ? name : newName
 }

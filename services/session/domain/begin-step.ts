@@ -46,7 +46,7 @@ export interface StepStart {
 export type CompactionCause = 'requested' | 'full' | 'overflow'
 
 /** The state of the conversation, and how the last step ended. */
-export interface Known extends Room {
+export interface Course extends Room {
   readonly messages: readonly Message[]
   /** The agent has used up its steps, until there is a new input. */
   readonly limited: boolean
@@ -62,7 +62,7 @@ export interface Known extends Room {
 export function beginStep(
   revision: Revision,
   { session, waiting, transcript }: StepReads,
-  { messages: known, limited, full, ...room }: Known,
+  { messages: before, limited, full, ...room }: Course,
 ): StepStart {
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
     const spoken = promoted.some(({ message }) => isTitleInput(message))
@@ -70,7 +70,7 @@ export function beginStep(
     const { lastAdmitter: admitter } = revision.state
     return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next, seq: revision.state.seq }
   }
-  const conversation = [...known, ...transcript.map(({ message }) => message)]
+  const conversation = [...before, ...transcript.map(({ message }) => message)]
   // A rejected call ends the run before inputs that were admitted since can enter it.
   const ahead = nextAction(conversation)
   if (!revision.state.running) resume(revision, conversation)

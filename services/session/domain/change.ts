@@ -19,8 +19,8 @@ export function changesBy(
 ): readonly ChangeKind[] {
   const changes: ChangeKind[] = []
   if (after.claimableAt !== undefined && after.claimableAt <= leaseNow) changes.push('work')
-  const given = before.leaseUntil !== 0 && after.leaseUntil === 0
-  if (before.running !== after.running || before.due !== after.due || given) changes.push('run')
+  const isGivenBack = before.leaseUntil !== 0 && after.leaseUntil === 0
+  if (before.running !== after.running || before.due !== after.due || isGivenBack) changes.push('run')
   if (before.interruptRequested !== after.interruptRequested) changes.push('interrupt')
   if (writes.some(({ type }) => type === 'request' || type === 'answer')) changes.push('permission')
   return changes

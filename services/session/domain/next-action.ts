@@ -73,9 +73,9 @@ export function stepsSinceInput(conversation: readonly Message[]): number {
   const input = conversation.findLastIndex(isInput)
   const summary = conversation.findLast(isSummary)
   // Only the last turn before a summary is known.
-  const known = summary === undefined ? input : Math.max(input, conversation.indexOf(summary))
-  const steps = conversation.slice(known + 1).filter(({ kind }) => kind.case === 'assistant' && !isCutOff(kind.value))
-  return steps.length + (known > input ? (summary?.kind.value.stepsBefore ?? 0) : 0)
+  const last = summary === undefined ? input : Math.max(input, conversation.indexOf(summary))
+  const steps = conversation.slice(last + 1).filter(({ kind }) => kind.case === 'assistant' && !isCutOff(kind.value))
+  return steps.length + (last > input ? (summary?.kind.value.stepsBefore ?? 0) : 0)
 }
 
 /**

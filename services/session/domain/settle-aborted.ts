@@ -83,8 +83,8 @@ export function settleAborted(
  */
 function notBegunOf(requests: readonly RequestEntry[], exact: boolean): NotBegun {
   // Earlier versions recorded the start of all calls late.
-  const known = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
-  const byCall = Map.groupBy(known, ({ request }) => request.callId)
+  const open = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
+  const byCall = Map.groupBy(open, ({ request }) => request.callId)
   return (call) => {
     const own = byCall.get(call.callId) ?? (exact ? [] : undefined)
     if (own === undefined || call.runTime !== undefined || isDelegated(call)) return undefined

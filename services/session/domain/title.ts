@@ -12,8 +12,8 @@ const TRAILING = /["'“”‘’`*\s]/
 
 /** The text from which a title is found; empty: there is none. */
 export function titleInput({ text, files }: Prompt): string {
-  const said = text.trim()
-  const shown = said === '' ? files.map(({ name = '' }) => name).join(' ') : said
+  const line = text.trim()
+  const shown = line === '' ? files.map(({ name = '' }) => name).join(' ') : line
   return shown.slice(0, MAX_INPUT_LENGTH).toWellFormed()
 }
 

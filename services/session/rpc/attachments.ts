@@ -40,7 +40,7 @@ export async function prepareAttachments(
 ): Promise<Attached> {
   const names = agents.map(({ name }) => name)
   await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
-  const found = await readSkills(catalog, call, directory, skills)
+  const contents = await readSkills(catalog, call, directory, skills)
   const attachments: FileAttachment[] = []
   let size = 0
   for (const input of files) {
@@ -53,7 +53,7 @@ export async function prepareAttachments(
     }
     attachments.push(attachment)
   }
-  return { files: attachments, skills: found }
+  return { files: attachments, skills: contents }
 }
 
 async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
@@ -74,9 +74,9 @@ async function readSkills(
       throw unfound(error, directory, 'SKILL_NOT_FOUND', 'skills', `Skill not found: ${id.slice(0, 256)}`)
     })
   const ids = skills.map(({ skillId }) => skillId)
-  const known = new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await read(id)] as const)))
+  const texts = new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await read(id)] as const)))
   return skills.flatMap(({ skillId, mention }, i) => {
-    const skill = known.get(skillId)
+    const skill = texts.get(skillId)
     if (skill === undefined) return []
     const text = ids.indexOf(skillId) === i ? skill.text : undefined
     return [create(SkillAttachmentSchema, { skillId, name: skill.name, text, mention })]

@@ -81,12 +81,12 @@ export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,
   key: SessionKey,
   read: () => Promise<T>,
-  refsOf: (found: T) => readonly BlobRef[],
-): Promise<{ readonly found: T; readonly contents: BlobContents }> {
+  refsOf: (record: T) => readonly BlobRef[],
+): Promise<{ readonly record: T; readonly contents: BlobContents }> {
   for (let again = false; ; again = true) {
-    const found = await read()
-    const { contents, missing } = await findContents(blobs, key.workspace, refsOf(found))
-    if (missing === undefined) return { found, contents }
+    const record = await read()
+    const { contents, missing } = await findContents(blobs, key.workspace, refsOf(record))
+    if (missing === undefined) return { record, contents }
     if (again) throw missingBlob(key, missing)
   }
 }

@@ -82,8 +82,8 @@ export function inboxHandlers(dependencies: SessionDependencies) {
       const { workspaceId: workspace } = principalOf(context)
       const read = () => readItems(store, workspace, sessionId)
       const refsOf = (items: readonly InboxItem[]) => items.flatMap(blobsOfItem)
-      const { found, contents } = await readWithContents(blobs, { workspace, sessionId }, read, refsOf)
-      return { items: found.map((item) => itemWithContents(item, contents)) }
+      const { record: items, contents } = await readWithContents(blobs, { workspace, sessionId }, read, refsOf)
+      return { items: items.map((item) => itemWithContents(item, contents)) }
     },
     /** Changes when an item that waits enters the conversation. */
     async changeInboxDelivery({ sessionId, messageId, delivery: wanted }, context) {

@@ -52,14 +52,19 @@ export function messageHandlers(dependencies: SessionDependencies) {
     async getMessage({ sessionId, messageId }, context) {
       const { workspaceId } = principalOf(context)
       const read = async (): Promise<Message> => {
-        const found = await store.getMessage(workspaceId, sessionId, messageId)
-        if (found !== undefined) return found.message
+        const message = await store.getMessage(workspaceId, sessionId, messageId)
+        if (message !== undefined) return message.message
         if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
         throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: messageId })
       }
-      const { found, contents } = await readWithContents(blobs, { workspace: workspaceId, sessionId }, read, blobsOf)
-      await ownTurnFor(found)
-      return { message: withContents(found, contents) }
+      const { record: message, contents } = await readWithContents(
+        blobs,
+        { workspace: workspaceId, sessionId },
+        read,
+        blobsOf,
+      )
+      await ownTurnFor(message)
+      return { message: withContents(message, contents) }
     },
     /**
      * Lists the messages of a session by their place in the conversation. A page ends early rather than grow too large.
@@ -84,7 +89,7 @@ export function messageHandlers(dependencies: SessionDependencies) {
       }
       const refsOf = ({ items }: Page<StoredMessage>) => items.flatMap(({ message }) => blobsOf(message))
       const key = { workspace: workspaceId, sessionId: request.sessionId }
-      const { found: page, contents } = await readWithContents(blobs, key, read, refsOf)
+      const { record: page, contents } = await readWithContents(blobs, key, read, refsOf)
       await ownTurnFor(page.items)
       return {
         messages: page.items.map(({ message }) => withContents(message, contents)),

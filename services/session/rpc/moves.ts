@@ -30,13 +30,13 @@ export function moveHandlers(dependencies: SessionDependencies) {
       const { directory } = request
       check(directory.trim() !== '', 'directory', 'must not be blank')
       const key = { workspace: admitter.workspaceId, sessionId: request.sessionId }
-      const { from, known } = await store.inspect(
+      const { from, known: isRepeat } = await store.inspect(
         key,
         (reads) => reads.takenId(id),
         ({ state }, taken) => ({ from: state.directory, known: knownMove(state, taken) }),
       )
-      const move = known ?? (await destination(catalog, call, directory, from))
-      const stranded = known === undefined && move.directory !== from && !(await isUsable(catalog, call, from))
+      const move = isRepeat ?? (await destination(catalog, call, directory, from))
+      const stranded = isRepeat === undefined && move.directory !== from && !(await isUsable(catalog, call, from))
       const digest = digestOf([directory, delivery])
       await store.revise(
         key,

@@ -50,7 +50,7 @@ export function permissionHandlers(dependencies: SessionDependencies) {
         store.inspect(
           { workspace: workspaceId, sessionId: id },
           (reads) => reads.request(requestId),
-          ({ now }, known) => waitingRequest(known, now),
+          ({ now }, entry) => waitingRequest(entry, now),
         )
       const own = await requestIn(sessionId)
       const below = own === undefined ? await sessionBelow(store, workspaceId, sessionId, requestId) : undefined

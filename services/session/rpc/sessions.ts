@@ -140,8 +140,8 @@ export function sessionHandlers(dependencies: SessionDependencies) {
       const description = parseUpdateSession(request)
       const key = { workspace: principal.workspaceId, sessionId: request.sessionId }
       const first = description.title === '' ? await firstWords(store, key) : undefined
-      const known = { words: first !== undefined, underWay: new Set(titles.underWay) }
-      const titleRequest = await store.revise(key, nothing, (revision) => describeSession(revision, description, known))
+      const facts = { words: first !== undefined, underWay: new Set(titles.underWay) }
+      const titleRequest = await store.revise(key, nothing, (revision) => describeSession(revision, description, facts))
       if (titleRequest === undefined || first === undefined) return {}
       const session = await store.getSession(key.workspace, key.sessionId)
       if (session !== undefined) titles.find({ id: titleRequest, session, principal, prompt: first })
@@ -213,12 +213,12 @@ async function readPage(
   const backward = anchor?.direction === 'previous'
   const reading = (order === Order.ASCENDING) === backward ? Order.DESCENDING : Order.ASCENDING
   const after = anchor && { after: { updateTime: anchor.updateTime, sessionId: anchor.sessionId } }
-  const found: Listed[] = []
+  const sessions: Listed[] = []
   // One more than the page has shows that there is another page.
   const query = { ...filter, ...after, order: reading, limit: limit + 1 } as const
-  for await (const batch of store.listSessions(workspaceId, query)) found.push(...batch)
-  const items = found.slice(0, limit)
-  return { items: backward ? items.reverse() : items, more: found.length > limit }
+  for await (const batch of store.listSessions(workspaceId, query)) sessions.push(...batch)
+  const items = sessions.slice(0, limit)
+  return { items: backward ? items.reverse() : items, more: sessions.length > limit }
 }
 
 function parseFilter(request: ListSessionsRequest): Filter {
@@ -243,11 +243,11 @@ function parseFilter(request: ListSessionsRequest): Filter {
 function isFilter(value: unknown): value is Filter {
   if (!isObject(value) || (value.order !== Order.ASCENDING && value.order !== Order.DESCENDING)) return false
   const { order: _, parentId = null, until = 0, ...texts } = value
-  const known = ['search', 'directory', 'projectId', 'subpath']
+  const names = ['search', 'directory', 'projectId', 'subpath']
   return (
     (parentId === null || typeof parentId === 'string') &&
     Number.isSafeInteger(until) &&
-    Object.entries(texts).every(([name, text]) => known.includes(name) && typeof text === 'string')
+    Object.entries(texts).every(([name, text]) => names.includes(name) && typeof text === 'string')
   )
 }
 

@@ -70,10 +70,10 @@ export function transferHandlers(dependencies: SessionDependencies) {
       }
     },
     /** Imports a session, all or nothing. If the caller leaves, nothing of it remains. */
-    async importSession({ session: given, directory, messages }, context) {
+    async importSession({ session: exported, directory, messages }, context) {
       const call = peerCallOf(context)
       const { workspaceId: workspace } = call.principal
-      const imported = acceptSession(given)
+      const imported = acceptSession(exported)
       if (imported.parentId !== undefined) await checkParent(store, workspace, imported.parentId)
       const location = await catalog.resolveLocation(call, parseDirectory(directory))
       const staged = await store.stageSession(workspace, imported.sessionId, 'import')
@@ -145,21 +145,21 @@ async function* decoded(messages: Uint8Array): AsyncGenerator<Message> {
 }
 
 /** Checks the session of an import, and returns what is kept of it: it is no fork. */
-export function acceptSession(given: Session | undefined): Session {
-  check(given !== undefined, 'session', 'is required')
-  const { title, agent, model, parentId, permissions, outcome, tokens = NO_TOKENS, idleTime, viewTime } = given
-  parseSessionId(given.sessionId)
+export function acceptSession(session: Session | undefined): Session {
+  check(session !== undefined, 'session', 'is required')
+  const { title, agent, model, parentId, permissions, outcome, tokens = NO_TOKENS, idleTime, viewTime } = session
+  parseSessionId(session.sessionId)
   if (parentId !== undefined) parseSessionId(parentId)
   if (title !== undefined) parseTitle(title)
   if (agent !== undefined) parseAgentName('agent', agent)
   if (model !== undefined) checkModel(model)
   if (permissions !== undefined) checkRules(permissions)
   if (outcome !== undefined) checkEnum(OutcomeSchema, outcome, 'outcome')
-  parseMetadata(given.metadata)
-  checkCost(given.costNanos)
+  parseMetadata(session.metadata)
+  checkCost(session.costNanos)
   checkTokens(tokens)
-  for (const time of [given.createTime, idleTime, viewTime, given.archiveTime]) checkTime(time)
-  const kept = { ...given, tokens, fork: undefined }
+  for (const time of [session.createTime, idleTime, viewTime, session.archiveTime]) checkTime(time)
+  const kept = { ...session, tokens, fork: undefined }
   // How a run ended, and whether that was seen, is only kept with its time.
   if (idleTime === undefined) return { ...kept, outcome: undefined, viewTime: undefined }
   return { ...kept, viewTime: viewTime && Math.min(viewTime, idleTime) }

@@ -63,7 +63,7 @@ export async function doRun(run: Drain, left: readonly MessageOf<'assistant'>[])
     for (;;) {
       tenure.check()
       const mark = hub.mark()
-      const start = await owned.beginStep(known(course))
+      const start = await owned.beginStep(courseOf(course))
       course = { ...course, conversation: extended(course.conversation, start.messages) }
       const { next } = start
       findTitle(run, start, course)
@@ -93,7 +93,7 @@ export async function doRun(run: Drain, left: readonly MessageOf<'assistant'>[])
   }
 }
 
-function known({ conversation, last, contextLength, uncompacted }: Course) {
+function courseOf({ conversation, last, contextLength, uncompacted }: Course) {
   const full = !uncompacted && (last === 'full' || isTooLarge(conversation))
   return { ...conversation, contextLength, limited: last === 'limited', full }
 }

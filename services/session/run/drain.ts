@@ -19,30 +19,30 @@ import { isBlameless, isLeaseLost, type Loss, RENEW_SHARE, type Tenure } from '.
  * is abandoned without further writes; at a shutdown, the lease is released while the run stays begun, so that the next
  * owner continues it.
  */
-export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
+export async function drainSession(dependencies: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
   const { lease, holdSignal } = tenure
-  const pause: Pause = (ms, signal) => slot.rest(() => given.pause(ms, signal))
+  const pause: Pause = (ms, signal) => slot.rest(() => dependencies.pause(ms, signal))
   const patience = (ms: number): Promise<void> => pause(ms, holdSignal)
-  const store = patientPort(given.store, given.health, patience)
-  const blobs = patientPort(given.blobs, given.health, patience)
-  const isOwn = comesBack(given, lease)
+  const store = patientPort(dependencies.store, dependencies.health, patience)
+  const blobs = patientPort(dependencies.blobs, dependencies.health, patience)
+  const isOwn = comesBack(dependencies, lease)
   try {
     const owned = new OwnedSession(store, tenure)
-    await drain({ ...given, store, blobs, pause, tenure, owned, slot }, isOwn)
-    given.fences.delete(nameOf(lease))
+    await drain({ ...dependencies, store, blobs, pause, tenure, owned, slot }, isOwn)
+    dependencies.fences.delete(nameOf(lease))
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
-    report(given, tenure, error)
+    report(dependencies, tenure, error)
     const { reason, loss } = tenure
-    if (loss === 'taken') given.fences.delete(nameOf(lease))
+    if (loss === 'taken') dependencies.fences.delete(nameOf(lease))
     // Neither a shutdown nor an outage counts as an acquisition.
-    if (reason === 'shutdown') await giveLeaseBack(given, lease, { park: !given.autoResume })
+    if (reason === 'shutdown') await giveLeaseBack(dependencies, lease, { park: !dependencies.autoResume })
     else if (loss !== undefined) {
-      if (isBlameless(loss)) void giveLeaseBack(given, lease)
+      if (isBlameless(loss)) void giveLeaseBack(dependencies, lease)
     } else if (isStoreUnavailable(error)) {
       // It is unknown whether the last write was done; the next owner finds out. It may be the run's own fault, so the
       // acquisition counts.
-      void giveLeaseBack(given, lease, { counts: true })
+      void giveLeaseBack(dependencies, lease, { counts: true })
     }
   }
 }

@@ -12,8 +12,8 @@ const PATIENCE_MS = 3_600_000
  * Gives a lease back, even if it has been lost. While the store is unavailable, this is retried in the background, and
  * the acquisition does not count once it succeeds. Never throws.
  */
-export async function giveLeaseBack(given: RunDependencies, lease: Lease, how: GivingBack = {}): Promise<void> {
-  if (!(await isGivenBack(given, lease, how))) void keepTrying(given, lease, { ...how, counts: false })
+export async function giveLeaseBack(dependencies: RunDependencies, lease: Lease, how: GivingBack = {}): Promise<void> {
+  if (!(await isGivenBack(dependencies, lease, how))) void keepTrying(dependencies, lease, { ...how, counts: false })
 }
 
 /** False: the store is away. */
@@ -38,14 +38,14 @@ function isRemoved(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
 }
 
-async function keepTrying(given: RunDependencies, lease: Lease, how: GivingBack): Promise<void> {
-  const signal = AbortSignal.any([given.closing, AbortSignal.timeout(PATIENCE_MS)])
+async function keepTrying(dependencies: RunDependencies, lease: Lease, how: GivingBack): Promise<void> {
+  const signal = AbortSignal.any([dependencies.closing, AbortSignal.timeout(PATIENCE_MS)])
   const waited = (): Promise<boolean> =>
-    given.pause(STORE_AGAIN_MS, signal).then(
+    dependencies.pause(STORE_AGAIN_MS, signal).then(
       () => true,
       () => false,
     )
   while (await waited()) {
-    if (given.health.state().ok && (await isGivenBack(given, lease, how))) return
+    if (dependencies.health.state().ok && (await isGivenBack(dependencies, lease, how))) return
   }
 }

@@ -1,7 +1,7 @@
 import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Outcome, PermissionReply, PermissionRequest } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
+import { beginStep, type Course, type StepStart } from '../domain/begin-step.ts'
 import {
   type CompactionUsage,
   failCompaction,
@@ -62,10 +62,10 @@ export class OwnedSession {
   }
 
   /** See `beginStep`. */
-  beginStep({ lastSeq, ...known }: Known & { readonly lastSeq: number }): Promise<StepStart> {
+  beginStep({ lastSeq, ...course }: Course & { readonly lastSeq: number }): Promise<StepStart> {
     return this.#revise(
       (reads) => reads.stepReads(lastSeq),
-      (revision, reads) => beginStep(revision, reads, known),
+      (revision, reads) => beginStep(revision, reads, course),
     )
   }
 
@@ -110,7 +110,7 @@ export class OwnedSession {
     return this.#store.inspect(
       this.#owner.lease,
       (reads) => reads.request(requestId),
-      (_, known) => required(known, requestId).answer,
+      (_, entry) => required(entry, requestId).answer,
     )
   }
 
@@ -121,8 +121,8 @@ export class OwnedSession {
   closePermission(requestId: string, reply: PermissionReply, message = ''): Promise<boolean> {
     return this.#revise(
       (reads) => reads.request(requestId),
-      (revision, known) => {
-        if (required(known, requestId).answer !== undefined) return false
+      (revision, entry) => {
+        if (required(entry, requestId).answer !== undefined) return false
         closeRequest(revision, requestId, reply, message)
         return true
       },
@@ -155,7 +155,7 @@ export class OwnedSession {
   }
 }
 
-function required(known: RequestEntry | undefined, requestId: string): RequestEntry {
-  if (known === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
-  return known
+function required(entry: RequestEntry | undefined, requestId: string): RequestEntry {
+  if (entry === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
+  return entry
 }

@@ -28,7 +28,7 @@ export class PromptHooks {
   /**
    * Workspace and directory → whether a plugin there changes prompts, and until when that is known, in monotonic time.
    */
-  readonly #known = new Map<string, { readonly isThere: boolean; readonly until: number }>()
+  readonly #answers = new Map<string, { readonly isThere: boolean; readonly until: number }>()
   readonly #lookups = new Map<string, Promise<boolean>>()
 
   constructor(dependencies: Dependencies) {
@@ -89,8 +89,8 @@ export class PromptHooks {
 
   async #isThere({ principal }: PeerCall, directory: string): Promise<boolean> {
     const name = nameOf(principal.workspaceId, directory)
-    const known = this.#knownOf(name)
-    if (known !== undefined) return known
+    const answer = this.#knownOf(name)
+    if (answer !== undefined) return answer
     // One lookup for all who wait; none of them can abort it for the others.
     const lookup =
       this.#lookups.get(name) ?? this.#lookUp(principal, directory, name).finally(() => this.#lookups.delete(name))
@@ -107,15 +107,15 @@ export class PromptHooks {
     } catch (err) {
       logger.warn({ err, directory }, 'Prompts are admitted unchanged: it is unknown whether plugins change them')
     }
-    this.#known.delete(name)
-    this.#known.set(name, { isThere, until: clock.monotonic() + KNOWN_MS })
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest)
+    this.#answers.delete(name)
+    this.#answers.set(name, { isThere, until: clock.monotonic() + KNOWN_MS })
+    const [oldest] = this.#answers.keys()
+    if (this.#answers.size > MOST_KNOWN && oldest !== undefined) this.#answers.delete(oldest)
     return isThere
   }
 
   #knownOf(name: string): boolean | undefined {
-    const known = this.#known.get(name)
+    const known = this.#answers.get(name)
     return known !== undefined && known.until > this.#dependencies.clock.monotonic() ? known.isThere : undefined
   }
 }

@@ -224,9 +224,9 @@ export class Tenure implements Disposable {
   /** A failure is reported once, however often it comes again. */
   #note(error: unknown): void {
     const { sessionId } = this.lease
-    const known = this.#failure !== undefined
+    const isRepeat = this.#failure !== undefined
     this.#failure = error
-    if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be renewed')
+    if (!isRepeat) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be renewed')
   }
 }
 

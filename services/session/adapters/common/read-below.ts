@@ -23,9 +23,9 @@ export function* readBelow<T extends { readonly sessionId: string }>(
   id: string,
   ancestors: readonly string[],
 ): Generator<string, readonly Below<T>[], readonly T[]> {
-  const found: Below<T>[] = []
+  const sessions: Below<T>[] = []
   const path: Level<T>[] = [{ id, session: undefined, children: yield id, next: 0 }]
-  for (let last = path.at(-1); last !== undefined && found.length < MOST_BELOW; last = path.at(-1)) {
+  for (let last = path.at(-1); last !== undefined && sessions.length < MOST_BELOW; last = path.at(-1)) {
     const child = last.children[last.next++]
     if (child !== undefined) {
       path.push({ id: child.sessionId, session: child, children: yield child.sessionId, next: 0 })
@@ -34,7 +34,7 @@ export function* readBelow<T extends { readonly sessionId: string }>(
     path.pop()
     const { session } = last
     if (session === undefined) break
-    found.push({ session, ancestors: [...path.map((level) => level.id).reverse(), ...ancestors] })
+    sessions.push({ session, ancestors: [...path.map((level) => level.id).reverse(), ...ancestors] })
   }
-  return found
+  return sessions
 }

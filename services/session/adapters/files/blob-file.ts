@@ -38,8 +38,8 @@ export async function readRegular(path: string, size?: number): Promise<Buffer |
   const opened = await open(path, READING).catch(unlessMissing)
   if (opened === undefined) return undefined
   await using file = opened
-  const found = await file.stat()
-  return found.isFile() && (size === undefined || found.size === size) ? await file.readFile() : undefined
+  const stats = await file.stat()
+  return stats.isFile() && (size === undefined || stats.size === size) ? await file.readFile() : undefined
 }
 
 export async function isRegular(path: string): Promise<boolean> {

@@ -11,7 +11,7 @@ const BATCH = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** What is known about a session; undefined: it does not exist; null: it is filtered out. */
-type Known = { readonly isRoot: boolean; readonly base: number } | null | undefined
+type SessionFacts = { readonly isRoot: boolean; readonly base: number } | null | undefined
 
 /** See SessionLists.listActivity. */
 export async function* listActivity(
@@ -19,7 +19,7 @@ export async function* listActivity(
   workspace: string,
   { from, to, projectId, calls }: ActivityQuery,
 ): AsyncGenerator<readonly CountedActivity[]> {
-  const known = new Map<string, Known>()
+  const facts = new Map<string, SessionFacts>()
   const projection = { ...projectionOf(calls ? callColumns : countedColumns), sessionId: 1, seq: 1, id: 1 }
   const options = {
     projection,
@@ -32,9 +32,9 @@ export async function* listActivity(
   for (;;) {
     const filter = { workspace, ...rangeOf(from, to, after) } as Filter<Keyed<ActivityRecord>>
     const records = await collections.activity.find<ActivityRecord>(filter, options).toArray()
-    await learn(collections, workspace, projectId, known, records)
+    await learn(collections, workspace, projectId, facts, records)
     yield records.flatMap((record) => {
-      const session = known.get(record.sessionId)
+      const session = facts.get(record.sessionId)
       // It belongs to a session with the same id that is being removed.
       return session == null || record.seq <= session.base ? [] : [toCounted(record, record.sessionId, session.isRoot)]
     })
@@ -57,7 +57,7 @@ async function learn(
   { sessions }: Collections,
   workspace: string,
   projectId: string | undefined,
-  known: Map<string, Known>,
+  known: Map<string, SessionFacts>,
   records: readonly ActivityRecord[],
 ): Promise<void> {
   const fresh = [...new Set(records.map(({ sessionId }) => sessionId))].filter((id) => !known.has(id))
@@ -65,8 +65,8 @@ async function learn(
   for (const id of fresh) known.set(id, undefined)
   const projection = { sessionId: 1, parentId: 1, projectId: 1, base: 1 } as const
   const filter = { _id: { $in: fresh.map((id) => keyOf(workspace, id)) } }
-  const found = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
-  for (const session of await found.toArray()) {
+  const cursor = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
+  for (const session of await cursor.toArray()) {
     const isWanted = projectId === undefined || session.projectId === projectId
     known.set(session.sessionId, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
   }

@@ -31,7 +31,7 @@ export class MongoBatch implements Transaction {
   readonly #sessionId: string
   readonly #pending = new Map<Table, Operation[]>()
   readonly #unwritten = new Map<string, Unwritten>()
-  #found: Promise<ServerState | undefined> | undefined
+  #document: Promise<ServerState | undefined> | undefined
 
   constructor(collections: Collections, workspace: string, sessionId: string, session: ClientSession) {
     this.#collections = collections
@@ -42,9 +42,9 @@ export class MongoBatch implements Transaction {
   }
 
   /** The session's state with the revisions so far. */
-  found(): Promise<ServerState | undefined> {
-    this.#found ??= this.reads.state()
-    return this.#found
+  readState(): Promise<ServerState | undefined> {
+    this.#document ??= this.reads.state()
+    return this.#document
   }
 
   unwritten(id: string): Unwritten | undefined {
@@ -55,14 +55,14 @@ export class MongoBatch implements Transaction {
   create(record: SessionRecord, revision: Revision, base: number): void {
     const _id = keyOf(record.workspace, record.sessionId)
     const document = { _id, version: 1, base, ...record }
-    this.#found = undefined
+    this.#document = undefined
     this.push('sessions', { insertOne: { document } })
     this.#addWrites(revision)
   }
 
   add(revision: Revision): void {
     const { state, leaseNow } = revision
-    this.#found = this.found().then((found) => found && { ...found, state, leaseNow })
+    this.#document = this.readState().then((found) => found && { ...found, state, leaseNow })
     const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
     const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
     const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }
@@ -71,7 +71,7 @@ export class MongoBatch implements Transaction {
   }
 
   removed(): void {
-    this.#found = undefined
+    this.#document = undefined
   }
 
   /** Writes a message, or what statistics count of one, that belongs to no revision. */
@@ -86,11 +86,11 @@ export class MongoBatch implements Transaction {
     const options = { session: this.session, maxTimeMS: MAX_TIME_MS, projection: { id: 1, sessionId: 1, seq: 1 } }
     const { inbox, messages } = this.#collections
     const items = await inbox.find<Belonging & { id: string }>(keys, options).toArray()
-    const found = [...items, ...(await messages.find<Belonging & { id: string }>(keys, options).toArray())]
-    for (const record of found) {
+    const documents = [...items, ...(await messages.find<Belonging & { id: string }>(keys, options).toArray())]
+    for (const record of documents) {
       if (await isOwned(this.#collections, this.#workspace, record, this.session)) return record.id
     }
-    for (const { id } of found) await this.evict(id)
+    for (const { id } of documents) await this.evict(id)
     return undefined
   }
 

@@ -86,9 +86,9 @@ class MongoBlobStore implements BlobStore {
   async sweep(): Promise<boolean> {
     const due = { checkAt: { $gte: 0 }, $expr: { $lte: ['$checkAt', SERVER_NOW] } }
     const options = { ...LIMIT, projection: { _id: 1 }, sort: { checkAt: 1 }, limit: SWEPT } as const
-    const found = await this.#blobs.find(due, options).toArray()
-    for (const { _id } of found) await this.#sweep(_id, due)
-    return found.length === SWEPT
+    const blobs = await this.#blobs.find(due, options).toArray()
+    for (const { _id } of blobs) await this.#sweep(_id, due)
+    return blobs.length === SWEPT
   }
 
   async #sweep(_id: string, due: object): Promise<void> {
@@ -97,12 +97,12 @@ class MongoBlobStore implements BlobStore {
       const live = {
         $filter: { input: { $ifNull: ['$holds', []] }, cond: { $gt: ['$$this.until', SERVER_NOW] } },
       }
-      const found = await this.#blobs.findOneAndUpdate({ _id, ...due }, [{ $set: { holds: live } }], {
+      const blob = await this.#blobs.findOneAndUpdate({ _id, ...due }, [{ $set: { holds: live } }], {
         ...options,
         returnDocument: 'after',
       })
-      if (found === null) return
-      const { holds = [], size } = found
+      if (blob === null) return
+      const { holds = [], size } = blob
       if ((await this.#uses.findOne({ blob: _id }, options)) !== null) {
         await this.#blobs.updateOne({ _id }, { $unset: { checkAt: 1 } }, options)
       } else if (holds.length > 0) {

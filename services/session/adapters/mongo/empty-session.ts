@@ -50,10 +50,10 @@ function emptyNamed(
   return mongo.transact(async (session) => {
     const options = { ...LIMIT, session }
     const own = { ...belongsTo(range), ...filter }
-    const found = await named.find(own, { ...options, projection: { id: 1 }, limit: DOCUMENTS }).toArray()
-    if (found.length === 0) return 0
-    const keys = { _id: { $in: found.map(({ _id }) => _id) }, ...belongsTo(range) }
-    const ofThem = { workspace: range.workspace, message: { $in: found.map(({ id }) => id) } }
+    const documents = await named.find(own, { ...options, projection: { id: 1 }, limit: DOCUMENTS }).toArray()
+    if (documents.length === 0) return 0
+    const keys = { _id: { $in: documents.map(({ _id }) => _id) }, ...belongsTo(range) }
+    const ofThem = { workspace: range.workspace, message: { $in: documents.map(({ id }) => id) } }
     const some = await parts.find(ofThem, { ...options, projection: { _id: 1 }, limit: PARTS }).toArray()
     if (some.length === PARTS) {
       await parts.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } }, options)
@@ -67,17 +67,17 @@ function emptyNamed(
       await blobUses.deleteMany(ofThem, options)
       await blobs.updateMany({ _id: { $in: used.map(({ blob }) => blob) } }, { $set: { checkAt: 0 } }, options)
     }
-    return found.length
+    return documents.length
   })
 }
 
 async function emptyTable(collections: Collections, table: Table, range: Range, filter: object): Promise<number> {
   const collection = collections[table] as unknown as Collection<Keyed<Belonging>>
   const own = { ...belongsTo(range), ...filter }
-  const found = await collection.find(own, { ...LIMIT, projection: { _id: 1 }, limit: DOCUMENTS }).toArray()
-  if (found.length === 0) return 0
-  await collection.deleteMany({ ...own, _id: { $in: found.map(({ _id }) => _id) } }, LIMIT)
-  return found.length
+  const documents = await collection.find(own, { ...LIMIT, projection: { _id: 1 }, limit: DOCUMENTS }).toArray()
+  if (documents.length === 0) return 0
+  await collection.deleteMany({ ...own, _id: { $in: documents.map(({ _id }) => _id) } }, LIMIT)
+  return documents.length
 }
 
 function belongsTo({ workspace, sessionId, base, seq }: Range) {

@@ -94,8 +94,8 @@ export async function ownedOf<R extends Belonging>(
 ): Promise<R[]> {
   const options = { maxTimeMS: MAX_TIME_MS, session }
   const keys = new Set(records.map(({ sessionId }) => keyOf(workspace, sessionId)))
-  const found = await sessions.find({ _id: { $in: [...keys] } }, { ...options, projection: { base: 1 } }).toArray()
-  const bases = new Map(found.map(({ _id, base }) => [_id, base]))
+  const documents = await sessions.find({ _id: { $in: [...keys] } }, { ...options, projection: { base: 1 } }).toArray()
+  const bases = new Map(documents.map(({ _id, base }) => [_id, base]))
   const isVisible = ({ sessionId, seq }: R): boolean => seq > (bases.get(keyOf(workspace, sessionId)) ?? seq)
   const others = new Set(records.filter((record) => !isVisible(record)).map(({ sessionId }) => sessionId))
   if (others.size === 0) return [...records]

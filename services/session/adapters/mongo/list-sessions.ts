@@ -17,10 +17,10 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 export async function* listSessions(
   collections: Collections,
   workspace: string,
-  given: SessionQuery,
+  query: SessionQuery,
 ): AsyncGenerator<readonly (Session | UnreadableSession)[]> {
-  const list = new List(collections, workspace, withFoldedSearch(given))
-  for await (const found of list.isCovered ? [list.read()] : list.scan()) yield found.map(toListed)
+  const list = new List(collections, workspace, withFoldedSearch(query))
+  for await (const documents of list.isCovered ? [list.read()] : list.scan()) yield documents.map(toListed)
 }
 
 /** A list, whose filters the server compares. */
@@ -59,20 +59,20 @@ class List {
     const { limit } = this.#query
     const [beyond, within] = this.#direction === 1 ? ['$gt', '$lte'] : ['$lt', '$gte']
     // A session that moves on meanwhile is found again.
-    const found = new Map<string, SessionDocument>()
+    const documents = new Map<string, SessionDocument>()
     let times = timesOf(this.#query)
     for (let size = FIRST_PIECE; ; size = Math.min(2 * size, LARGEST_PIECE)) {
       const last = await this.#lastOf(times, size)
       const piece = last === undefined ? times : { ...times, [within]: last }
-      for (const document of await this.#find({ updateTime: piece }, limit - found.size)) {
-        found.delete(document.sessionId)
-        found.set(document.sessionId, document)
+      for (const document of await this.#find({ updateTime: piece }, limit - documents.size)) {
+        documents.delete(document.sessionId)
+        documents.set(document.sessionId, document)
       }
-      if (last === undefined || found.size === limit) break
+      if (last === undefined || documents.size === limit) break
       times = { ...timesOf({ ...this.#query, after: undefined }), [beyond]: last }
       yield []
     }
-    yield [...found.values()]
+    yield [...documents.values()]
   }
 
   /** Documents of the list that are in a part of its index, in its order. */

@@ -22,9 +22,9 @@ export async function readStored(
     const filter = { workspace, message: { $in: steps.map(({ id }) => id) } }
     const sort = { workspace: 1, message: 1, attempt: 1, ordinal: 1 } as const
     for await (const part of parts.find<PartRecord>(filter, { ...options, sort })) {
-      const known = found.get(part.message)
-      if (known === undefined) found.set(part.message, [part])
-      else known.push(part)
+      const ofMessage = found.get(part.message)
+      if (ofMessage === undefined) found.set(part.message, [part])
+      else ofMessage.push(part)
     }
   }
   return records.map((record) => toStoredMessage(record, found.get(record.id) ?? []))
@@ -93,6 +93,6 @@ async function sizesOf(
   if (steps.length === 0) return new Map()
   const bytes = { $sum: { $add: [{ $bsonSize: '$$ROOT' }, RECORD_BYTES] } }
   const pipeline = [{ $match: { workspace, message: { $in: steps } } }, { $group: { _id: '$message', bytes } }]
-  const found = await parts.aggregate<Sized & { readonly _id: string }>(pipeline, LIMIT).toArray()
-  return new Map(found.map(({ _id, bytes }) => [_id, bytes]))
+  const sizes = await parts.aggregate<Sized & { readonly _id: string }>(pipeline, LIMIT).toArray()
+  return new Map(sizes.map(({ _id, bytes }) => [_id, bytes]))
 }

@@ -148,10 +148,10 @@ export class MongoReads implements SessionReads {
   }
 
   async unfinished(): Promise<Unfinished> {
-    const found = await this.#messages({ unfinished: 1 })
-    const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
+    const messages = await this.#messages({ unfinished: 1 })
+    const unfinished = messages.map(({ message }) => message as Unfinished['unfinished'][number])
     const waiting = await this.#unanswered<RequestRecord>({})
-    const first = found[0]?.seq
+    const first = messages[0]?.seq
     if (first === undefined) return { unfinished, requests: toRequestEntries(waiting) }
     const answered = { ...this.#own(first), reply: { $gt: 0 } } as const
     const requests = await this.#collections.requests.find<RequestRecord>(answered, this.#options).toArray()
@@ -195,7 +195,7 @@ export class MongoReads implements SessionReads {
   async #messages(filter: Filter<Keyed<MessageRecord>>, afterSeq = 0): Promise<StoredMessage[]> {
     await this.#transaction?.flush()
     const own = { ...this.#own(afterSeq), ...filter }
-    const found = this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } })
-    return readStored(this.#collections, await found.toArray(), this.#options)
+    const cursor = this.#collections.messages.find(own, { ...this.#options, sort: { seq: 1 } })
+    return readStored(this.#collections, await cursor.toArray(), this.#options)
   }
 }

@@ -19,7 +19,7 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** Without the fields that may be large. */
 const BARE = { metadata: 0, permissions: 0 } as const
 
-type Found = Below<SessionDocument>
+type SessionBelow = Below<SessionDocument>
 
 export class MongoRemoval implements SessionRemoval {
   readonly #parts: StoreParts
@@ -54,8 +54,8 @@ export class MongoRemoval implements SessionRemoval {
       const { above } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
       const ancestors = columns.above.decode(above ?? null)
       if (ancestors === undefined) return []
-      const found = await this.#below(batch, workspace, sessionId, ancestors)
-      if (found.length > 0) return this.#remove(batch, workspace, found, false)
+      const sessions = await this.#below(batch, workspace, sessionId, ancestors)
+      if (sessions.length > 0) return this.#remove(batch, workspace, sessions, false)
       await hiddenSessions.updateOne({ _id }, { $set: { above: null } }, options)
       return []
     })
@@ -65,18 +65,18 @@ export class MongoRemoval implements SessionRemoval {
     const { hiddenSessions } = this.#parts.collections
     const due = { until: { $gte: 0 }, $expr: { $lte: ['$until', SERVER_NOW] } }
     const options = { ...LIMIT, sort: { until: 1 } } as const
-    const found = await hiddenSessions.findOneAndUpdate(due, keepFor(durationMs, { kind: 'removal' }), options)
-    return found === null ? undefined : toRemoval(found)
+    const document = await hiddenSessions.findOneAndUpdate(due, keepFor(durationMs, { kind: 'removal' }), options)
+    return document === null ? undefined : toRemoval(document)
   }
 
   async continueRemoval({ key: _id }: Removal, durationMs: number): Promise<boolean> {
     const { mongo, collections } = this.#parts
-    const found = await collections.hiddenSessions.findOneAndUpdate(
+    const document = await collections.hiddenSessions.findOneAndUpdate(
       { _id, kind: 'removal' },
       keepFor(durationMs),
       LIMIT,
     )
-    return found !== null && (await emptySession(mongo, collections, found))
+    return document !== null && (await emptySession(mongo, collections, document))
   }
 
   async endRemoval({ key: _id }: Removal): Promise<void> {
@@ -101,7 +101,7 @@ export class MongoRemoval implements SessionRemoval {
   async #remove(
     batch: MongoBatch,
     workspace: string,
-    found: readonly Found[],
+    found: readonly SessionBelow[],
     hasBelow: boolean,
   ): Promise<readonly Removal[]> {
     const { collections, clock, newId } = this.#parts
@@ -132,7 +132,7 @@ export class MongoRemoval implements SessionRemoval {
     workspace: string,
     id: string,
     ancestors: readonly string[],
-  ): Promise<readonly Found[]> {
+  ): Promise<readonly SessionBelow[]> {
     const reading = readBelow<SessionDocument>(id, ancestors)
     let step = reading.next()
     while (!step.done) step = reading.next(await this.#children(batch, workspace, step.value, MOST_BELOW))

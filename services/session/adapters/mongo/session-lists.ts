@@ -38,8 +38,8 @@ export class MongoSessionLists implements SessionLists {
 
   async parentOf(workspace: string, sessionId: string): Promise<string | undefined> {
     const options = { projection: { parentId: 1 }, maxTimeMS: MAX_TIME_MS }
-    const found = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, sessionId) }, options)
-    return found?.parentId ?? undefined
+    const document = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, sessionId) }, options)
+    return document?.parentId ?? undefined
   }
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
@@ -55,18 +55,18 @@ export class MongoSessionLists implements SessionLists {
     for (let base = 0; ; ) {
       const page = await listMessages(collections, workspace, sessionId, query, base)
       // Read last: a session that is being removed while its messages are read is not there.
-      const found = await this.#reads(workspace, sessionId).state()
-      if (found === undefined) return undefined
-      if (found.base === base) return { ...page, incarnation: String(base) }
-      base = found.base
+      const state = await this.#reads(workspace, sessionId).state()
+      if (state === undefined) return undefined
+      if (state.base === base) return { ...page, incarnation: String(base) }
+      base = state.base
     }
   }
 
   async getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined> {
     const reads = this.#reads(workspace, sessionId)
     const message = await reads.message(messageId)
-    const found = message && (await reads.state())
-    return found !== undefined && message !== undefined && message.seq > found.base ? message : undefined
+    const state = message && (await reads.state())
+    return state !== undefined && message !== undefined && message.seq > state.base ? message : undefined
   }
 
   async listActive(workspace: string): Promise<readonly string[]> {

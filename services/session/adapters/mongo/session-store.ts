@@ -104,7 +104,7 @@ class MongoSessionStore
     decide: (revision: Revision, read: R) => T,
   ): Promise<T> {
     const { result, revision } = await this.#run(key, async (batch) => {
-      const { state, now, leaseNow } = this.#require(key, await batch.found())
+      const { state, now, leaseNow } = this.#require(key, await batch.readState())
       const revision = new Revision(state, now, leaseNow, this.#newId)
       const result = decide(revision, await read(batch.reads))
       revision.finish()
@@ -144,9 +144,9 @@ class MongoSessionStore
   }
 
   async listEvents(workspace: string, sessionId: string, query: { readonly afterSeq: number; readonly limit: number }) {
-    const found = await this.#reads(workspace, sessionId).state()
-    this.#require({ workspace, sessionId }, found)
-    return this.#log.list(workspace, sessionId, query, found?.base)
+    const state = await this.#reads(workspace, sessionId).state()
+    this.#require({ workspace, sessionId }, state)
+    return this.#log.list(workspace, sessionId, query, state?.base)
   }
 
   expireEvents(before: number): Promise<number> {
@@ -162,8 +162,8 @@ class MongoSessionStore
     return new MongoReads(this.#collections, workspace, sessionId)
   }
 
-  #require(key: SessionKey, found: ServerState | undefined): SessionView {
-    const view = found && { ...found, now: this.#clock.now() }
+  #require(key: SessionKey, state: ServerState | undefined): SessionView {
+    const view = state && { ...state, now: this.#clock.now() }
     requireSession(key, view)
     return view
   }

@@ -33,7 +33,7 @@ export class MongoStaging implements SessionStaging {
     const { collections } = this.#parts
     return this.#run({ workspace, sessionId }, async (batch) => {
       const options = { ...LIMIT, session: batch.session }
-      if ((await batch.found()) !== undefined) throw sessionExists({ sessionId })
+      if ((await batch.readState()) !== undefined) throw sessionExists({ sessionId })
       const { base } = await readBase(collections, workspace, sessionId, batch.session)
       await giveUpStaged(collections, { workspace, sessionId }, batch.session)
       const document = hiddenDocument(base, {
@@ -79,7 +79,7 @@ export class MongoStaging implements SessionStaging {
     let tried: { readonly base: number; readonly session: Session } | undefined
     return this.#run(staged, async (batch) => {
       // It was committed, and the answer was lost: no other session has these numbers.
-      if (tried !== undefined && (await batch.found())?.base === tried.base) return tried.session
+      if (tried !== undefined && (await batch.readState())?.base === tried.base) return tried.session
       const { base, seq } = await this.#find(batch, staged)
       const { session, revision } = create(clock.now(), newId, seq)
       tried = { base, session }
@@ -98,11 +98,11 @@ export class MongoStaging implements SessionStaging {
     const { collections } = this.#parts
     await batch.flush()
     const options = { ...LIMIT, session: batch.session }
-    const found = await collections.hiddenSessions.findOne({ _id: key, workspace, sessionId, ...LIVE }, options)
-    if (found !== null) return found
+    const document = await collections.hiddenSessions.findOne({ _id: key, workspace, sessionId, ...LIVE }, options)
+    if (document !== null) return document
     const another = { workspace, sessionId, ...LIVE }
     const isTaken =
-      (await batch.found()) !== undefined ||
+      (await batch.readState()) !== undefined ||
       (await collections.hiddenSessions.findOne(another, { ...options, projection: { _id: 1 } })) !== null
     throw isTaken ? sessionExists({ sessionId }) : stagingOver()
   }
@@ -111,8 +111,8 @@ export class MongoStaging implements SessionStaging {
     if (source === undefined) return
     const options = { ...LIMIT, session: batch.session, projection: { base: 1 } }
     const _id = keyOf(workspace, source.sessionId)
-    const found = await this.#parts.collections.sessions.findOne({ _id }, options)
-    if (found === null || String(found.base) !== source.incarnation) throw sessionNotFound(source.sessionId)
+    const document = await this.#parts.collections.sessions.findOne({ _id }, options)
+    if (document === null || String(document.base) !== source.incarnation) throw sessionNotFound(source.sessionId)
   }
 
   /** Writes the parent, too: removing it at the same time would leave the child behind. */

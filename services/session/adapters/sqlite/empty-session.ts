@@ -56,10 +56,10 @@ export function deleteMessage(file: SqliteFile, workspace: string, id: string): 
 /** One message or inbox item, or some of the parts of a message. */
 function byMessage(from: string): Emptier {
   return (file, session) => {
-    const found = file.statement(`SELECT workspace, id FROM ${from} LIMIT 1`).get(session)
-    if (found === undefined) return 0
-    const workspace = found.workspace as string
-    const id = found.id as string
+    const row = file.statement(`SELECT workspace, id FROM ${from} LIMIT 1`).get(session)
+    if (row === undefined) return 0
+    const workspace = row.workspace as string
+    const id = row.id as string
     if (deleteParts(file, workspace, id) < ROWS) deleteMessage(file, workspace, id)
     return 1
   }

@@ -27,16 +27,16 @@ export async function* listSessions(
     return
   }
   // A session that moves on meanwhile is found again.
-  const found = new Map<string, PublicRecord>()
+  const records = new Map<string, PublicRecord>()
   let { after } = query
   for (let size = FIRST_PIECE; ; ) {
     const began = performance.now()
     const last = lastOf(file, plan, query, between(query, after, undefined), size)
-    for (const record of select(file, plan, query, between(query, after, last), query.limit - found.size)) {
-      found.delete(record.sessionId)
-      found.set(record.sessionId, record)
+    for (const record of select(file, plan, query, between(query, after, last), query.limit - records.size)) {
+      records.delete(record.sessionId)
+      records.set(record.sessionId, record)
     }
-    if (last === undefined || found.size === query.limit) break
+    if (last === undefined || records.size === query.limit) break
     after = last
     const took = performance.now() - began
     if (took < PIECE_MS) size = Math.min(2 * size, LARGEST_PIECE)
@@ -44,7 +44,7 @@ export async function* listSessions(
     yield []
     await setImmediate()
   }
-  yield [...found.values()].map(toListed)
+  yield [...records.values()].map(toListed)
 }
 
 /** The last entry of a piece; undefined when there are fewer. */

@@ -35,11 +35,11 @@ export function listMessages(
   sessionId: string,
   query: MessageQuery,
 ): MessagePage | undefined {
-  const found = file
+  const rows = file
     .statement('SELECT number FROM sessions WHERE workspace = ? AND sessionId = ?')
     .get(workspace, sessionId)
-  if (found === undefined) return undefined
-  const number = found.number as number
+  if (rows === undefined) return undefined
+  const number = rows.number as number
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
   const type = query.type === undefined ? [] : [query.type]

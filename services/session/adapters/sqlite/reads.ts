@@ -130,23 +130,23 @@ export class SqliteReads implements SessionReads {
   }
 
   unfinished(): Unfinished {
-    const found = this.#messages('unfinished = 1 ORDER BY seq')
-    const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
+    const messages = this.#messages('unfinished = 1 ORDER BY seq')
+    const unfinished = messages.map(({ message }) => message as Unfinished['unfinished'][number])
     const waiting = this.#requests('reply IS NULL ORDER BY seq')
-    const first = found[0]?.seq
+    const first = messages[0]?.seq
     const answered = first === undefined ? [] : this.#answeredSince(first)
     return { unfinished, requests: toRequestEntries([...answered, ...waiting]) }
   }
 
   /** Answered requests after a place in the session, newest first. */
   #answeredSince(seq: number): RequestRecord[] {
-    const found: RequestRecord[] = []
+    const records: RequestRecord[] = []
     const answered = 'FROM requests WHERE session = ? AND reply IS NOT NULL ORDER BY rowid DESC'
     for (const request of selectEach(this.#file, requests.columns, answered, this.#session.number)) {
       if (request.seq < seq) break
-      found.push(request)
+      records.push(request)
     }
-    return found
+    return records
   }
 
   /** Each item has a number of its session, so that a young session need not count what waits. */

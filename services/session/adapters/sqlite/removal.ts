@@ -33,9 +33,9 @@ export class SqliteRemoval implements SessionRemoval {
     const removed = await file.write(() => {
       const ancestors = hidden.ancestors(Number(key))
       if (ancestors === undefined) return []
-      const found = allBelow(file, workspace, sessionId, ancestors)
-      if (found.length === 0) hidden.endBelow(Number(key))
-      return found.map(({ session, ancestors }) => this.#remove(workspace, session.sessionId, ancestors, false))
+      const sessions = allBelow(file, workspace, sessionId, ancestors)
+      if (sessions.length === 0) hidden.endBelow(Number(key))
+      return sessions.map(({ session, ancestors }) => this.#remove(workspace, session.sessionId, ancestors, false))
     })
     this.#announce(workspace, removed)
     return removed
@@ -63,9 +63,9 @@ export class SqliteRemoval implements SessionRemoval {
 
   #remove(workspace: string, id: string, ancestors: readonly string[], hasBelow: boolean): Removal {
     const { file, log, hidden, clock, newId } = this.#parts
-    const found = readRemoved(file, workspace, id)
-    if (found === undefined) throw sessionNotFound(id)
-    const { number, state } = found
+    const removal = readRemoved(file, workspace, id)
+    if (removal === undefined) throw sessionNotFound(id)
+    const { number, state } = removal
     const tools = leftTools(state)
     file.statement('DELETE FROM sessions WHERE number = ?').run(number)
     file.statement('DELETE FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL').run(workspace, id)

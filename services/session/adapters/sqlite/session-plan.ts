@@ -93,8 +93,8 @@ export function between(
 }
 
 export function all(conditions: readonly (Condition | undefined)[]): Condition {
-  const given = conditions.filter((condition) => condition !== undefined)
-  return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.flatMap(({ values }) => values) }
+  const present = conditions.filter((condition) => condition !== undefined)
+  return { sql: present.map(({ sql }) => sql).join(' AND '), values: present.flatMap(({ values }) => values) }
 }
 
 function placed(sign: string | undefined, { updateTime, sessionId }: Place): Condition {

@@ -21,7 +21,7 @@ import { saveNewSession, saveRevision } from './save.ts'
 import type { StoreParts } from './store-parts.ts'
 import { claimId, readTakenId } from './taken-ids.ts'
 
-interface Found extends SessionView {
+interface StateView extends SessionView {
   readonly number: number
 }
 
@@ -142,15 +142,15 @@ export class SqliteSessionStore
     await this.#closed
   }
 
-  #reads(workspace: string, found: Found, takenId: typeof readTakenId): SqliteReads {
+  #reads(workspace: string, state: StateView, takenId: typeof readTakenId): SqliteReads {
     const { file, hidden } = this.#parts
-    return new SqliteReads(file, workspace, found, (id) => takenId(file, hidden, workspace, id))
+    return new SqliteReads(file, workspace, state, (id) => takenId(file, hidden, workspace, id))
   }
 
-  #find(key: SessionKey): Found {
+  #find(key: SessionKey): StateView {
     const now = this.#parts.clock.now()
-    const found = readState(this.#parts.file, key.workspace, key.sessionId)
-    const view = found && { ...found, now, leaseNow: now }
+    const state = readState(this.#parts.file, key.workspace, key.sessionId)
+    const view = state && { ...state, now, leaseNow: now }
     requireSession(key, view)
     return view
   }

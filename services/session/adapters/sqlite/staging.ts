@@ -47,8 +47,8 @@ export class SqliteStaging implements SessionStaging {
     return file.write(() => {
       const { number, seq, kind } = this.#find(staged)
       if (source !== undefined) {
-        const found = readState(file, workspace, source.sessionId)
-        if (String(found?.number) !== source.incarnation) throw sessionNotFound(source.sessionId)
+        const state = readState(file, workspace, source.sessionId)
+        if (String(state?.number) !== source.incarnation) throw sessionNotFound(source.sessionId)
       }
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.messageId) !== undefined) throw messageExists(message.messageId)

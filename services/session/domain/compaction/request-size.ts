@@ -14,23 +14,23 @@ const MEDIA = 1_500
  * an estimate of what came since.
  */
 export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
-  const shown = shownOf(conversation)
-  const last = shown.findLastIndex((message) => isMeasured(message, model))
-  const measured = shown[last]?.kind
-  if (measured?.case !== 'assistant' || measured.value.tokens === undefined) return estimate(shown)
+  const visible = shownOf(conversation)
+  const last = visible.findLastIndex((message) => isMeasured(message, model))
+  const measured = visible[last]?.kind
+  if (measured?.case !== 'assistant' || measured.value.tokens === undefined) return estimate(visible)
   const { input, output, cacheRead, cacheWrite } = measured.value.tokens
-  return input + output + cacheRead + cacheWrite + resultTokens(measured.value) + estimate(shown.slice(last + 1))
+  return input + output + cacheRead + cacheWrite + resultTokens(measured.value) + estimate(visible.slice(last + 1))
 }
 
 /** The model that a conversation is sent to. */
-interface Shown {
+interface Target {
   readonly model: ModelRef
   /** Tokens; undefined: nobody knows. */
   readonly contextLength: number | undefined
 }
 
 /** Whether the conversation uses so much of the model's context that it has to be summarized, and can be. */
-export function isFull(conversation: readonly Message[], { model, contextLength }: Shown, percent: number): boolean {
+export function isFull(conversation: readonly Message[], { model, contextLength }: Target, percent: number): boolean {
   if (contextLength === undefined || !isWorthIt(conversation)) return false
   return tokensOf(conversation, model) * 100 > contextLength * percent
 }

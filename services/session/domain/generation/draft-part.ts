@@ -45,15 +45,15 @@ export function saidIn({ part }: AssistantPart): string {
 }
 
 /** The part with this in place of what a model has said. */
-export function withSaid(whole: AssistantPart, said: string): AssistantPart {
+export function withSaid(whole: AssistantPart, text: string): AssistantPart {
   const { part } = whole
   switch (part.case) {
     case 'text':
-      return withContent(whole, { case: 'text', value: { ...part.value, text: said } })
+      return withContent(whole, { case: 'text', value: { ...part.value, text } })
     case 'reasoning':
-      return withContent(whole, { case: 'reasoning', value: { ...part.value, text: said } })
+      return withContent(whole, { case: 'reasoning', value: { ...part.value, text } })
     case 'tool':
-      return withContent(whole, { case: 'tool', value: { ...part.value, rawInput: said } })
+      return withContent(whole, { case: 'tool', value: { ...part.value, rawInput: text } })
     default:
       return whole
   }

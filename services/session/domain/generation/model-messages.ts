@@ -34,11 +34,11 @@ type Contents = ReadonlyMap<string, Uint8Array>
  * A file without content is only mentioned.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef, contents: Contents): ModelMessage[] {
-  const shown = shownOf(conversation).filter(({ kind }) => !UNSEEN.has(kind.case))
-  while (isStepWithoutResult(shown.at(-1))) shown.pop()
-  return shown.flatMap((message, i) => {
+  const visible = shownOf(conversation).filter(({ kind }) => !UNSEEN.has(kind.case))
+  while (isStepWithoutResult(visible.at(-1))) visible.pop()
+  return visible.flatMap((message, i) => {
     const turns = turnsOf(message, model, contents)
-    return isSummary(message) && goesOnAfter(shown.slice(i + 1)) ? [...turns, ...textTurn(Role.USER, GO_ON)] : turns
+    return isSummary(message) && goesOnAfter(visible.slice(i + 1)) ? [...turns, ...textTurn(Role.USER, GO_ON)] : turns
   })
 }
 

@@ -39,10 +39,10 @@ export class StepRoom {
   }
 
   /** Whether there is room for more of what a model says in such a part, beyond what was taken before. */
-  takeSaid(part: AssistantPart['part']['case'], said: unknown, before: unknown = undefined): boolean {
+  takeSaid(part: AssistantPart['part']['case'], value: unknown, before: unknown = undefined): boolean {
     // The arguments of a call are kept as the model wrote them, and as an object.
     const times = part === 'tool' ? 2 : 1
-    const bytes = Math.max(0, jsonBytesOf(said) - jsonBytesOf(before)) * times
+    const bytes = Math.max(0, jsonBytesOf(value) - jsonBytesOf(before)) * times
     if (this.#bytes + bytes > MOST_SAID) return this.#refuse(`more than ${MOST_SAID} bytes`)
     this.#bytes += bytes
     return true

@@ -13,7 +13,7 @@ import { isLeaseLost, Stopped } from '../tenure.ts'
 import { CompactionFailure, summarize } from './summarize.ts'
 
 /** The conversation to summarize, and the model's context length in tokens (undefined: unknown). */
-interface Shown {
+interface Target {
   readonly conversation: Pick<Conversation, 'messages'>
   readonly contextLength: number | undefined
 }
@@ -25,7 +25,7 @@ interface Shown {
 export async function compact(
   run: RunContext,
   running: MessageOf<'compaction'>,
-  { conversation, contextLength }: Shown,
+  { conversation, contextLength }: Target,
   begun: LastEvent,
 ): Promise<MessageOf<'compaction'>> {
   const { owned, tenure, logger, session } = run

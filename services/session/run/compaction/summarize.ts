@@ -104,8 +104,8 @@ async function findAuthor(run: RunContext): Promise<Author> {
   try {
     const { agent } = await agentOf(AGENT)
     const wanted = agent.model ?? session.model ?? (await agentOf(session.agent)).agent.model
-    const found = await tryPeer(run, tenure.signal, () => inference.findModel(call, wanted))
-    return { agent, ...found }
+    const model = await tryPeer(run, tenure.signal, () => inference.findModel(call, wanted))
+    return { agent, ...model }
   } catch (cause) {
     tenure.check()
     const gone = cause instanceof Rejection && cause.reason === 'AGENT_NOT_FOUND'

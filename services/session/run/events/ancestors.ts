@@ -12,7 +12,7 @@ const NOBODY: readonly string[] = []
 export class Ancestors {
   readonly #store: Pick<SessionStore, 'getSession'>
   readonly #workspace: string
-  readonly #known = new Map<string, readonly string[]>()
+  readonly #paths = new Map<string, readonly string[]>()
 
   constructor(store: Pick<SessionStore, 'getSession'>, workspace: string) {
     this.#store = store
@@ -25,19 +25,19 @@ export class Ancestors {
    */
   async of({ sessionId, event }: SessionEvent, signal: AbortSignal): Promise<readonly string[]> {
     if (event.case === 'sessionDeleted') {
-      this.#known.delete(sessionId)
+      this.#paths.delete(sessionId)
       // The store does not know the session any more.
       return event.value.ancestorIds
     }
     if (event.case === 'sessionCreated') return this.#read(sessionId, event.value.session?.parentId, signal)
     // Another session may have had the id before.
-    if (event.case === 'sessionForked') this.#known.delete(sessionId)
+    if (event.case === 'sessionForked') this.#paths.delete(sessionId)
     return this.ofSession(sessionId, signal)
   }
 
   /** The ids of the ancestors of a session, nearest first. Waits as well. */
   async ofSession(sessionId: string, signal: AbortSignal): Promise<readonly string[]> {
-    return this.#known.get(sessionId) ?? this.#read(sessionId, await this.#parentOf(sessionId, signal), signal)
+    return this.#paths.get(sessionId) ?? this.#read(sessionId, await this.#parentOf(sessionId, signal), signal)
   }
 
   async #read(sessionId: string, first: string | undefined, signal: AbortSignal): Promise<readonly string[]> {
@@ -47,8 +47,8 @@ export class Ancestors {
       ancestors.push(parent)
       parent = await this.#parentOf(parent, signal)
     }
-    if (this.#known.size >= MOST) this.#known.clear()
-    this.#known.set(sessionId, ancestors.length === 0 ? NOBODY : ancestors)
+    if (this.#paths.size >= MOST) this.#paths.clear()
+    this.#paths.set(sessionId, ancestors.length === 0 ? NOBODY : ancestors)
     return ancestors
   }
 

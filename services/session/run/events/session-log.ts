@@ -39,17 +39,17 @@ export async function* readSessionLog(
     const live = follow ? hub.subscribe(workspace, undefined, signal, { sessionId }) : undefined
     try {
       await live?.next()
-      let known = true
+      let isKnown = true
       let read = round > 0
       if (round === 0 && seq > 0) {
         const { events } = await store.listEvents(workspace, sessionId, { afterSeq: seq - 1, limit: 1 })
-        known = events.length > 0
-        if (!known) seq = 0
+        isKnown = events.length > 0
+        if (!isKnown) seq = 0
       }
       for (;;) {
         const { events, missed } = await store.listEvents(workspace, sessionId, { afterSeq: seq, limit: PAGE })
-        if (missed || !known) yield { type: 'missed' }
-        known = true
+        if (missed || !isKnown) yield { type: 'missed' }
+        isKnown = true
         if (events.length === 0) break
         for (const event of events) {
           // Another session has the id by now.

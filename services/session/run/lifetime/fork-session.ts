@@ -52,17 +52,17 @@ const REST_MS = 5
  * Rejects with SESSION_NOT_FOUND (also if the session is removed meanwhile), MESSAGE_NOT_FOUND, SESSION_EMPTY or a
  * reason of the catalog, and throws the signal's reason; then nothing of the new session remains.
  */
-export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
-  const { store, clock } = given
+export async function forkSession(dependencies: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
+  const { store, clock } = dependencies
   const { workspace, sessionId, id } = fork
   const { origin, last, incarnation } = await findBoundary(store, fork)
   // Read after the boundary: if the id has meanwhile passed to another session, reading the first page to copy rejects.
   const source = await store.getSession(workspace, sessionId)
   if (source === undefined) throw sessionNotFound(sessionId)
-  const permissions = await findPermissions(given, source, call)
+  const permissions = await findPermissions(dependencies, source, call)
   const eventId = timedId('evt', clock)
   const staged = await store.stageSession(workspace, id, 'fork', { sessionId, incarnation })
-  return writeStaged(given, staged, async () => {
+  return writeStaged(dependencies, staged, async () => {
     await copy(store, fork, staged, last, eventId, call.signal)
     const made = forkedSession(source, permissions, origin, id, eventId)
     return await withStoreTime(() => store.commitStaged(staged, made))
@@ -74,12 +74,12 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
  * fork does not have.
  */
 async function findPermissions(
-  given: ForkDependencies,
+  dependencies: ForkDependencies,
   { sessionId: id, parentId, permissions }: Session,
   call: PeerCall,
 ): Promise<Session['permissions']> {
   if (parentId === undefined) return permissions
-  const found = readAncestors(given, call, id, (question) => question())
+  const found = readAncestors(dependencies, call, id, (question) => question())
   const [own, ...ancestors] = await found.catch((error: unknown): never => {
     throw error instanceof RunFailure ? sessionNotFound(id) : error
   })
@@ -97,10 +97,10 @@ async function findBoundary(
   if (page === undefined) throw sessionNotFound(sessionId)
   const { incarnation } = page
   if (before !== undefined) {
-    const found = await store.getMessage(workspace, sessionId, before)
-    if (found === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
+    const message = await store.getMessage(workspace, sessionId, before)
+    if (message === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
     const origin = create(ForkOriginSchema, { sessionId, messageId: before })
-    return { origin, last: found.seq - 1, incarnation }
+    return { origin, last: message.seq - 1, incarnation }
   }
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })

@@ -83,8 +83,8 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
   )
   let lookedAt: number | undefined
   try {
-    return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), async (found) => {
-      const { rest, busy, idleTime } = found
+    return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), async (view) => {
+      const { rest, busy, idleTime } = view
       if (!busy) return rest
       if (rest !== 'delivered' || idleTime === lookedAt) return undefined
       lookedAt = idleTime

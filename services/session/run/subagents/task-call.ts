@@ -87,10 +87,10 @@ async function begin(
   run: RunContext,
   step: StepRecorder,
   part: AssistantTool,
-  given: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: Agent },
+  request: { readonly delegation: Delegation; readonly task: TaskInput; readonly agent: Agent },
   signal: AbortSignal,
 ): Promise<void> {
-  const { delegation, task, agent } = given
+  const { delegation, task, agent } = request
   const model = modelOf(step.draft.message.kind.value)
   const child = { id: delegation.sessionID, promptId: promptIdOf(step, part), task, agent, model }
   // Not in parallel: all of them write the parent.
@@ -146,17 +146,17 @@ async function findAgent(run: RunContext, id: string, signal: AbortSignal): Prom
 }
 
 function notAnAgent({ agent }: TaskInput, { subagents, rules }: StepPlan): StructuredError {
-  const known = callableNames(subagents, rules)
-  return structuredError('task.agent_unknown', `There is no agent ${agent} that can be called; there are: ${known}`)
+  const names = callableNames(subagents, rules)
+  return structuredError('task.agent_unknown', `There is no agent ${agent} that can be called; there are: ${names}`)
 }
 
 /** Why a call cannot go on with the session that it names. */
 async function formerProblem({ store, tenure, session }: RunContext, { former, agent }: TaskInput) {
   if (former === undefined) return undefined
-  const found = await store.getSession(tenure.lease.workspace, former)
+  const child = await store.getSession(tenure.lease.workspace, former)
   const type = 'task.session_unknown'
-  if (found?.parentId !== session.sessionId) return structuredError(type, `There is no task ${former} of this session`)
-  return found.agent === agent
+  if (child?.parentId !== session.sessionId) return structuredError(type, `There is no task ${former} of this session`)
+  return child.agent === agent
     ? undefined
-    : structuredError(type, `The task ${former} is one of the agent ${found.agent}`)
+    : structuredError(type, `The task ${former} is one of the agent ${child.agent}`)
 }

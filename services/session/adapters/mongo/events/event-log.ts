@@ -57,10 +57,10 @@ export class MongoEventLog implements AsyncDisposable {
       await stream.opened
       const lost = new LostEvents()
       const { last } = stream
-      const known = position === undefined || stream.knows(position) || (await this.#isKnown(position, last))
-      let place = known && position !== undefined ? position : last
+      const isKnown = position === undefined || stream.knows(position) || (await this.#isKnown(position, last))
+      let place = isKnown && position !== undefined ? position : last
       yield { type: 'ready', position: place }
-      if (!known) yield { type: 'missed' }
+      if (!isKnown) yield { type: 'missed' }
       let behind = position !== undefined
       let prepared = 0
       while (!signal.aborted && !stream.isOver) {

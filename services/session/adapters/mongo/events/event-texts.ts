@@ -29,7 +29,7 @@ const SOME = { ...HELD, batchSize: ANSWER } as const
  */
 export class EventTexts {
   readonly #collections: Collections
-  readonly #known = new WeakMap<EventRecord, Promise<LogEvent | undefined>>()
+  readonly #readings = new WeakMap<EventRecord, Promise<LogEvent | undefined>>()
   /** What is read for events that are not complete yet; undefined: it is not among what was read at once. */
   readonly #held = new WeakMap<EventRecord, Promise<string | undefined>>()
 
@@ -54,7 +54,7 @@ export class EventTexts {
   prepare(records: readonly EventRecord[]): void {
     const wanted = { part: new Map<string, EventRecord[]>(), item: new Map<string, EventRecord[]>() }
     for (const record of records) {
-      const { source } = this.#known.has(record) || this.#held.has(record) ? {} : parseEvent(record)
+      const { source } = this.#readings.has(record) || this.#held.has(record) ? {} : parseEvent(record)
       if (source === undefined) continue
       const of = wanted[source.type]
       const key = keyOfSource(record.workspace, source)
@@ -70,7 +70,7 @@ export class EventTexts {
     // What fails here is tried again for each event.
     const reading = readSome(find({ _id: { $in: [...wanted.keys()] } })).catch(() => undefined)
     for (const [key, records] of wanted) {
-      const held = reading.then((found) => found?.get(key))
+      const held = reading.then((texts) => texts?.get(key))
       for (const record of records) this.#held.set(record, held)
     }
   }
@@ -81,11 +81,11 @@ export class EventTexts {
   }
 
   #read(record: EventRecord): Promise<LogEvent | undefined> {
-    const known = this.#known.get(record)
+    const known = this.#readings.get(record)
     if (known !== undefined) return known
     const reading = this.#complete(record)
-    this.#known.set(record, reading)
-    reading.catch(() => this.#known.delete(record))
+    this.#readings.set(record, reading)
+    reading.catch(() => this.#readings.delete(record))
     return reading
   }
 
@@ -111,12 +111,12 @@ function keyOfSource(workspace: string, source: EventSource): string {
 }
 
 async function readSome(cursor: FindCursor<Held>): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>()
+  const texts = new Map<string, string>()
   let characters = 0
   for await (const { _id, data } of cursor) {
-    found.set(_id, data)
+    texts.set(_id, data)
     characters += data.length
     if (characters >= PREPARED) break
   }
-  return found
+  return texts
 }

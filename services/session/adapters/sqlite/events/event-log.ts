@@ -82,11 +82,11 @@ export class SqliteEventLog implements Disposable {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
     const { last } = this.#committed
-    const known = position === undefined ? last : this.#rowOf(workspace, position, last)
-    let row = known ?? last
+    const start = position === undefined ? last : this.#rowOf(workspace, position, last)
+    let row = start ?? last
     let behind = position !== undefined
     yield { type: 'ready', position: this.#positionOf(row) }
-    if (known === undefined) yield { type: 'missed' }
+    if (start === undefined) yield { type: 'missed' }
     while (!signal.aborted) {
       const expired = this.expired.in(workspace)
       if (row < expired) {

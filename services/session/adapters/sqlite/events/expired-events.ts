@@ -15,7 +15,7 @@ export class ExpiredEvents {
   readonly #positions = new Map<number, number>()
   /** The workspace that was looked at last. */
   #looked = 0
-  #found = false
+  #hasMore = false
 
   constructor(file: SqliteFile, workspaces: WorkspaceNumbers) {
     this.#file = file
@@ -31,8 +31,8 @@ export class ExpiredEvents {
   in(workspace: string): number {
     const number = this.#workspaces.find(workspace)
     if (number === undefined) return 0
-    const known = this.#positions.get(number)
-    if (known !== undefined) return known
+    const remembered = this.#positions.get(number)
+    if (remembered !== undefined) return remembered
     const row = this.#file.statement('SELECT position FROM expired WHERE workspace = ?').get(number)
     const position = (row?.position as number | undefined) ?? 0
     this.#positions.set(number, position)
@@ -46,7 +46,7 @@ export class ExpiredEvents {
       this.#looked = workspace ?? 0
       if (workspace === null) return this.#endRound()
       const count = this.#expireIn(workspace, before)
-      this.#found ||= count > 0
+      this.#hasMore ||= count > 0
       if (count > 0) return { count, done: false }
     }
     return { count: 0, done: false }
@@ -54,8 +54,8 @@ export class ExpiredEvents {
 
   /** All workspaces were inspected: if anything had expired, there may be more. */
   #endRound(): { readonly count: number; readonly done: boolean } {
-    const done = !this.#found
-    this.#found = false
+    const done = !this.#hasMore
+    this.#hasMore = false
     return { count: 0, done }
   }
 

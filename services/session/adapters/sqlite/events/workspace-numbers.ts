@@ -10,7 +10,7 @@ const MOST = 10_000
  */
 export class WorkspaceNumbers {
   readonly #file: SqliteFile
-  readonly #known = new Map<string, number>()
+  readonly #numbers = new Map<string, number>()
 
   constructor(file: SqliteFile) {
     this.#file = file
@@ -18,7 +18,7 @@ export class WorkspaceNumbers {
 
   /** Undefined: nothing of the workspace was written so far. */
   find(workspace: string): number | undefined {
-    return this.#known.get(workspace) ?? this.#keep(workspace, this.#file.statement(GET).get(workspace))
+    return this.#numbers.get(workspace) ?? this.#keep(workspace, this.#file.statement(GET).get(workspace))
   }
 
   /** The number of a workspace, which gets one where it has none; to be called in a job. */
@@ -28,13 +28,13 @@ export class WorkspaceNumbers {
 
   /** A transaction was undone, and numbers that it gave may be given again. */
   forget(): void {
-    this.#known.clear()
+    this.#numbers.clear()
   }
 
   #keep(workspace: string, row: Readonly<Record<string, unknown>> | undefined): number | undefined {
     if (row === undefined) return undefined
-    if (this.#known.size >= MOST) this.#known.clear()
-    this.#known.set(workspace, row.number as number)
+    if (this.#numbers.size >= MOST) this.#numbers.clear()
+    this.#numbers.set(workspace, row.number as number)
     return row.number as number
   }
 }
