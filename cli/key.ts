@@ -119,7 +119,7 @@ function limitWorkspace(dollars: string | undefined): Command {
   if (dollars === undefined) throw new UsageError('workspace-limit takes an amount of US dollars, or none')
   const limitNanos = parseDollars('workspace-limit', dollars)
   return async ({ identity, as }, workspaceId) => {
-    await identity.setWorkspaceLimit(limitNanos === undefined ? {} : { limitNanos }, as(workspaceId))
+    await identity.setWorkspaceLimit({ limitNanos }, as(workspaceId))
     remark(
       `The keys of workspace ${workspaceId} together may spend ${dollars === 'none' ? 'any amount' : `$${dollars}`}`,
     )

@@ -49,7 +49,7 @@ function fromMcpServer({
     status: statuses.fromProto(status) ?? 'failed',
     error,
     tools: toolCount,
-    ...(omittedCount > 0 && { omitted: { count: omittedCount, names: omittedTools } }),
+    omitted: omittedCount > 0 ? { count: omittedCount, names: omittedTools } : undefined,
   }
 }
 

@@ -55,8 +55,8 @@ function fromSource(source: Plugin['source']): JsonOf<typeof pluginInfo>['source
     type: 'package',
     target,
     version,
-    ...(outdated && { outdated: true }),
-    ...(updating && { updating: true }),
+    outdated: outdated || undefined,
+    updating: updating || undefined,
   }
 }
 
@@ -92,7 +92,7 @@ export const checkPlugins = operation({
   handle: ({ catalog }, { query, headers, body, call }) => {
     const { target } = body
     const directory = toDirectory(query, headers)
-    return catalog.checkPlugins({ directory, ...(target != null && { target }) }, call.options())
+    return catalog.checkPlugins({ directory, target: target ?? undefined }, call.options())
   },
   present: ({ location, plugins }) => ({ location: fromLocationRef(location), data: plugins.map(fromPlugin) }),
 })

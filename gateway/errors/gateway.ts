@@ -160,7 +160,7 @@ const BEGINNINGS: Readonly<Record<number, string>> = {
 function providerError(reason: Reason): PublicError {
   const { status, errorType } = providerFailure(reason) ?? { status: 502, errorType: 'provider_unavailable' }
   const { provider = '', code, retry_after: retryAfter = '' } = reason.metadata
-  const metadata = { provider_name: provider, error_type: errorType, ...(code && { provider_code: code }) }
+  const metadata = { provider_name: provider, error_type: errorType, provider_code: code || undefined }
   const beginning = BEGINNINGS[status]
   // Another Portico, as a provider, begins its own message in the same way.
   const said = reason.message.replace(`: ${beginning}: `, ': ')

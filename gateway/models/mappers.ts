@@ -20,7 +20,7 @@ function fromPricing(pricing: Pricing | undefined) {
     min_prompt_tokens: Number(aboveTokens) + 1,
     ...pricesOf(long),
   }))
-  return { ...pricesOf(pricing), ...(overrides.length > 0 && { overrides }) }
+  return { ...pricesOf(pricing), overrides: overrides.length > 0 ? overrides : undefined }
 }
 
 function pricesOf(pricing: Pricing) {

@@ -74,12 +74,14 @@ function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Ope
       const secret = secretIn(configOf(body as object))
       if (secret !== undefined) throw new Rejection('BODY_INVALID', { field: secret, problem: SECRET })
       const settingsBody = pick(body as object, looked) as z.output<S>
-      const systemPrompt = toSystem(settingsBody)
-      const prompt = systemPrompt === '' ? {} : { systemPrompt }
+      const systemPrompt = toSystem(settingsBody) || undefined
       const { notApplied = [], ...rest } = toSettings({ ...settingsBody, debug: undefined })
       const uncached = (body as { cache_enabled?: unknown }).cache_enabled === true ? ['cache_enabled'] : []
       const settings = { ...rest, ...toIdentity(settingsBody, {}), notApplied: [...notApplied, ...uncached] }
-      return presets.createPresetVersion({ slug, config: configOf(settingsBody), settings, ...prompt }, call.options())
+      return presets.createPresetVersion(
+        { slug, config: configOf(settingsBody), settings, systemPrompt },
+        call.options(),
+      )
     },
     present: (created) => ({ data: fromDesignated(created) }),
     publicField(field, { body }) {

@@ -113,6 +113,6 @@ export function fromActivity(activity: Activity, grouped: boolean): JsonOf<typeo
     reasoning_tokens: Number(usage?.reasoningTokens ?? 0n),
     cached_tokens: Number(usage?.cacheReadTokens ?? 0n),
     cache_write_tokens: Number(usage?.cacheWriteTokens ?? 0n),
-    ...(grouped && { metadata_value: metadataValue ?? null }),
+    metadata_value: grouped ? (metadataValue ?? null) : undefined,
   }
 }

@@ -191,7 +191,7 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
   #finish(error?: unknown): void {
     if (this.#over) return
     this.#over = true
-    this.#span?.end(error === undefined ? {} : { error })
+    this.#span?.end({ error })
     this.#release()
   }
 

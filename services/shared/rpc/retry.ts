@@ -45,7 +45,7 @@ export async function retryUnavailable<T>(
       const spent = tried === ATTEMPTS || performance.now() - started > LATEST_RETRY_MS
       if (spent || !isRepeatable(method, error)) throw error
       const delay = FIRST_DELAY_MS * 2 ** (tried - 1) * Math.random()
-      await sleep(delay, undefined, signal === undefined ? {} : { signal }).catch(() => Promise.reject(error))
+      await sleep(delay, undefined, { signal }).catch(() => Promise.reject(error))
     }
   }
 }

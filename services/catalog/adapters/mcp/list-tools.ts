@@ -36,7 +36,7 @@ export async function listTools(client: Client, signal: AbortSignal, timeout: nu
   const omitted: string[] = []
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES && omitted.length < MAX_OMITTED; page++) {
-    const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } } as const
+    const request = { method: 'tools/list', params: { cursor } } as const
     const result: unknown = await client.request(request, asItCame, { signal, timeout })
     if (!isObject(result) || !Array.isArray(result.tools)) throw new Error('its list of tools is invalid')
     for (const given of result.tools) {
