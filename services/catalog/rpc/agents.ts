@@ -1,9 +1,10 @@
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { skillList } from '../domain/skill.ts'
-import type { CatalogDependencies, Handlers } from './dependencies.ts'
+import { type CatalogDependencies, type Handlers, useLocation } from './dependencies.ts'
 
-export function agentHandlers({ locations, opened }: CatalogDependencies) {
+export function agentHandlers(dependencies: CatalogDependencies) {
+  const { locations, opened } = dependencies
   return {
     async listAgents(request, context) {
       const location = await locations.resolve(principalOf(context), request.directory)
@@ -12,10 +13,8 @@ export function agentHandlers({ locations, opened }: CatalogDependencies) {
     },
 
     async getAgent(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const generation = await open.generation(request.generation, request.forStep)
+      using at = await useLocation(dependencies, request.directory, context)
+      const generation = await at.open.generation(request.generation, request.forStep)
       const { agents, defaultId } = generation.agents
       const agentId = request.agentId ?? defaultId
       const agent = agents.find((candidate) => candidate.agentId === agentId)
@@ -26,7 +25,7 @@ export function agentHandlers({ locations, opened }: CatalogDependencies) {
       const hasHook = sessionId !== undefined && plugins.hooks.has('instructions')
       const ofPlugins = hasHook ? await plugins.instructions({ sessionId, agent: agent.agentId }, context.signal) : []
       const instructions = [...generation.instructions, ...(list === undefined ? [] : [list]), ...ofPlugins]
-      return { location, agent, generation: generation.id, instructions }
+      return { location: at.location, agent, generation: generation.id, instructions }
     },
 
     async listSkills(request, context) {

@@ -1,5 +1,6 @@
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Attachments } from '../ports/attachments.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { McpServers } from '../ports/mcp-servers.ts'
@@ -18,3 +19,15 @@ export interface CatalogDependencies {
 
 /** Handlers of some RPCs of the catalog. */
 export type Handlers = Partial<ServiceImpl<typeof CatalogService>>
+
+/** Opens the location of a request, and keeps it open until the result is disposed. */
+export async function useLocation(
+  { locations, opened }: Pick<CatalogDependencies, 'locations' | 'opened'>,
+  directory: string | undefined,
+  context: HandlerContext,
+) {
+  const location = await locations.resolve(principalOf(context), directory)
+  const open = opened.open(location)
+  const use = open.use()
+  return { location, open, [Symbol.dispose]: () => use[Symbol.dispose]() }
+}

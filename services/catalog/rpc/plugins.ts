@@ -4,24 +4,21 @@ import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseRequired } from '#shared/rpc/parse.ts'
 import { joinProblems } from '../domain/plugins/plugin.ts'
-import type { CatalogDependencies, Handlers } from './dependencies.ts'
+import { type CatalogDependencies, type Handlers, useLocation } from './dependencies.ts'
 
-export function pluginHandlers({ locations, opened, packages }: CatalogDependencies) {
+export function pluginHandlers(dependencies: CatalogDependencies) {
+  const { locations, opened, packages } = dependencies
   return {
     async listPlugins(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      await (await open.generation()).plugins.settled(context.signal)
-      const { plugins } = await open.generation()
-      return { location, plugins: plugins.list }
+      using at = await useLocation(dependencies, request.directory, context)
+      await (await at.open.generation()).plugins.settled(context.signal)
+      const { plugins } = await at.open.generation()
+      return { location: at.location, plugins: plugins.list }
     },
 
     async checkPlugins(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const all = (await open.generation()).plugins.packages
+      using at = await useLocation(dependencies, request.directory, context)
+      const all = (await at.open.generation()).plugins.packages
       const { target } = request
       const wanted = target === undefined ? all : all.filter((one) => one.target === target)
       if (target !== undefined && wanted.length === 0) {
@@ -29,16 +26,14 @@ export function pluginHandlers({ locations, opened, packages }: CatalogDependenc
       }
       const allowed = wanted.filter(({ problem }) => problem === undefined).map(({ target }) => target)
       await packages.check(allowed, context.signal)
-      const { plugins } = await open.generation()
-      return { location, plugins: plugins.list }
+      const { plugins } = await at.open.generation()
+      return { location: at.location, plugins: plugins.list }
     },
 
     // Locations that use them notice it by themselves.
     async updatePlugins(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const all = (await open.generation()).plugins.packages
+      using at = await useLocation(dependencies, request.directory, context)
+      const all = (await at.open.generation()).plugins.packages
       const wanted = [...new Set(request.targets)].map((target) => {
         const one = all.find((candidate) => candidate.target === target)
         if (one === undefined) throw new Rejection('PLUGIN_NOT_FOUND', { field: 'targets', target })
@@ -66,10 +61,8 @@ export function pluginHandlers({ locations, opened, packages }: CatalogDependenc
 
     async editPrompt(request, context) {
       const sessionId = parseRequired('session_id', request.sessionId)
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const { plugins, agents, skills } = await open.generation()
+      using at = await useLocation(dependencies, request.directory, context)
+      const { plugins, agents, skills } = await at.open.generation()
       const known = {
         agents: new Set(agents.agents.map(({ agentId }) => agentId)),
         skills: new Set(skills.map(({ skillId }) => skillId)),

@@ -1,9 +1,10 @@
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, parseRequired } from '#shared/rpc/parse.ts'
 import { type CallRequest, runCall } from '../run/run-call.ts'
-import type { CatalogDependencies, Handlers } from './dependencies.ts'
+import { type CatalogDependencies, type Handlers, useLocation } from './dependencies.ts'
 
-export function toolHandlers({ locations, opened, attachments, calls, mcpServers }: CatalogDependencies) {
+export function toolHandlers(dependencies: CatalogDependencies) {
+  const { locations, opened, attachments, calls, mcpServers } = dependencies
   return {
     async listTools(request, context) {
       const location = await locations.resolve(principalOf(context), request.directory)
@@ -12,11 +13,9 @@ export function toolHandlers({ locations, opened, attachments, calls, mcpServers
     },
 
     async listMcpServers(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      await open.generation(undefined, true)
-      return { location, servers: mcpServers.states(location) }
+      using at = await useLocation(dependencies, request.directory, context)
+      await at.open.generation(undefined, true)
+      return { location: at.location, servers: mcpServers.states(at.location) }
     },
 
     async readAttachment(request, context) {
@@ -25,15 +24,13 @@ export function toolHandlers({ locations, opened, attachments, calls, mcpServers
     },
 
     async prepareTool(request, context) {
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const { tools, plugins } = await open.generation(request.generation)
+      using at = await useLocation(dependencies, request.directory, context)
+      const { tools, plugins } = await at.open.generation(request.generation)
       const { name, input: original = {}, sessionId = '' } = request
       const isHooked = plugins.hooks.has('tool.before')
       const call = { sessionId, tool: name, input: original }
       const input = isHooked ? await plugins.beforeTool(call, context.signal) : original
-      const { accesses, savePatterns, external } = await tools.prepare(location, name, input)
+      const { accesses, savePatterns, external } = await tools.prepare(at.location, name, input)
       return { input: input === original ? undefined : input, accesses, savePatterns, external }
     },
 
@@ -43,10 +40,8 @@ export function toolHandlers({ locations, opened, attachments, calls, mcpServers
       const sessionId = parseRequired('session_id', request.sessionId)
       const callId = parseRequired('call_id', request.callId)
       check(fence >= 1n, 'fence', 'must be at least 1')
-      const location = await locations.resolve(principalOf(context), request.directory)
-      const open = opened.open(location)
-      using _ = open.use()
-      const { tools, plugins } = await open.generation(request.generation)
+      using at = await useLocation(dependencies, request.directory, context)
+      const { tools, plugins } = await at.open.generation(request.generation)
       const call = await calls.begin(workspaceId, sessionId, callId, fence)
       const hooked = { sessionId, tool: name, input }
       const after: CallRequest['after'] = async (outcome, signal) => {
@@ -56,7 +51,7 @@ export function toolHandlers({ locations, opened, attachments, calls, mcpServers
         return final
       }
       const run = { name, input, grant, identity: { sessionId, callId }, after }
-      for await (const event of runCall(tools, location, call, run, context.signal)) yield { event }
+      for await (const event of runCall(tools, at.location, call, run, context.signal)) yield { event }
     },
 
     async endTools({ sessionId, fence }, context) {

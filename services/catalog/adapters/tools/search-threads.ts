@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { Places } from '#shared/places.ts'
 import { codeOf } from '../files/paths.ts'
 import { type Match, type SearchAnswer, type SearchRequest, searchTexts } from './grep-worker.ts'
 import { ToolError } from './tool.ts'
@@ -18,20 +19,21 @@ const FAILED = 'The thread that searched has failed'
  * process alive.
  */
 export class SearchThreads implements AsyncDisposable {
+  readonly #places = new Places(MAX_THREADS)
   readonly #idle: SearchThread[] = []
   readonly #all = new Set<SearchThread>()
-  readonly #waiting = new Set<() => void>()
 
   /**
    * Takes a thread for one search, which is given back by disposing it; waits while all are busy. Throws the signal's
    * reason.
    */
   async take(signal: AbortSignal): Promise<SearchThread> {
-    for (;;) {
-      signal.throwIfAborted()
-      const thread = this.#idle.pop() ?? (this.#all.size < MAX_THREADS ? this.#start() : undefined)
-      if (thread !== undefined) return thread.begin()
-      await this.#turn(signal)
+    const place = await this.#places.take(signal)
+    try {
+      return (this.#idle.pop() ?? this.#start()).begin(place)
+    } catch (error) {
+      place[Symbol.dispose]()
+      throw error
     }
   }
 
@@ -47,24 +49,9 @@ export class SearchThreads implements AsyncDisposable {
         if (index >= 0) this.#idle.splice(index, 1)
       },
       gone: () => void this.#all.delete(thread),
-      changed: () => {
-        for (const go of [...this.#waiting]) go()
-      },
     })
     this.#all.add(thread)
     return thread
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', go)
-        this.#waiting.delete(go)
-        resolve()
-      }
-      this.#waiting.add(go)
-      signal.addEventListener('abort', go)
-    })
   }
 }
 
@@ -73,10 +60,8 @@ interface Owner {
   idle(): void
   /** It is about to end, and must not be taken any more. */
   leaving(): void
-  /** It does not exist any more, so another one may be started. */
+  /** It does not exist any more. */
   gone(): void
-  /** There may be one to take. */
-  changed(): void
 }
 
 /** A thread, and the memory that holds texts for it. */
@@ -85,6 +70,7 @@ export class SearchThread implements AsyncDisposable {
   readonly memory: Buffer
   readonly #owner: Owner
   readonly #worker: Worker
+  #place: Disposable | undefined
   #timer: NodeJS.Timeout | undefined
   #usable = true
   #failure = FAILED
@@ -109,7 +95,7 @@ export class SearchThread implements AsyncDisposable {
     this.#worker.once('exit', () => {
       this.#leave()
       this.#owner.gone()
-      this.#owner.changed()
+      this.#giveBackPlace()
     })
   }
 
@@ -122,8 +108,9 @@ export class SearchThread implements AsyncDisposable {
     }
   }
 
-  /** It is taken. */
-  begin(): this {
+  /** It is taken; the place is given back with it. */
+  begin(place: Disposable): this {
+    this.#place = place
     clearTimeout(this.#timer)
     this.#worker.ref()
     return this
@@ -160,10 +147,9 @@ export class SearchThread implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#usable) return await this.end()
     this.#worker.unref()
-    this.#timer = setTimeout(() => void this.end(), IDLE_MS)
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.end(), IDLE_MS).unref()
     this.#owner.idle()
-    this.#owner.changed()
+    this.#giveBackPlace()
   }
 
   /** Ends it; resolves when it has ended. */
@@ -171,6 +157,12 @@ export class SearchThread implements AsyncDisposable {
     this.#leave()
     clearTimeout(this.#timer)
     await this.#worker.terminate()
+  }
+
+  #giveBackPlace(): void {
+    const place = this.#place
+    this.#place = undefined
+    place?.[Symbol.dispose]()
   }
 
   #leave(): void {
