@@ -7,7 +7,7 @@ import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { variablesOf } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
+import type { Environment } from '#shared/config/variables.ts'
 import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/process/process-config.ts'
 
 const file = fileURLToPath(new URL('../services/shared/config/setting-names.ts', import.meta.url))

@@ -1,8 +1,14 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
-import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
+import {
+  booleanVariable,
+  type Environment,
+  integerVariable,
+  mustBe,
+  portVariable,
+  urlVariable,
+} from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { type ResponsesDialect, responsesDialects } from './generation/responses-dialect.ts'
 import { isNetwork } from './http/client-network.ts'

@@ -2,8 +2,7 @@
 
 import { systemClock } from '#shared/clock.ts'
 import { readTogether } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
-import { peerVariable } from '#shared/config/variables.ts'
+import { type Environment, peerVariable } from '#shared/config/variables.ts'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'
 import { leave } from '#shared/process/leave.ts'

@@ -2,8 +2,7 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
-import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
+import { type Environment, integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
 
 export interface Config {
   /**

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { PricingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { ConfigError } from '#shared/config/config-error.ts'
-import type { Environment } from '#shared/config/environment.ts'
+import type { Environment } from '#shared/config/variables.ts'
 import { readConfig } from './config.ts'
 
 /** Reads a configuration with a file that contains this text. */

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { fileVariableOf, readEnvironment } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { booleanVariable, integerVariable, urlVariable } from '#shared/config/variables.ts'
+import { booleanVariable, type Environment, integerVariable, urlVariable } from '#shared/config/variables.ts'
 import { fileVariable, type ProviderConfig } from './config-file.ts'
 import { modelListOf, resolveModel } from './domain/model-list.ts'
 

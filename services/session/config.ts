@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
-import { booleanVariable, integerVariable } from '#shared/config/variables.ts'
+import { booleanVariable, type Environment, integerVariable } from '#shared/config/variables.ts'
 
 export interface Config {
   readonly store: StoreConfig

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { ConfigError, type ConfigProblem } from '#shared/config/config-error.ts'
-import type { Environment } from '#shared/config/environment.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { unknownSettings } from '#shared/config/unknown-settings.ts'
+import type { Environment } from '#shared/config/variables.ts'
 import { schemaProblem } from '#shared/schema-problem.ts'
 
 /** A configuration that nothing can change any more. */

@@ -7,7 +7,7 @@ import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
-import type { Environment } from '#shared/config/environment.ts'
+import type { Environment } from '#shared/config/variables.ts'
 import { readProcessConfig, readServiceProcessConfig } from '#shared/process/process-config.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ConfigProblem } from '#shared/config/config-error.ts'
-import type { Environment } from '#shared/config/environment.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
+import type { Environment } from '#shared/config/variables.ts'
 
 /** Variables that the documents have people export, or that tests read; no process of the product reads them. */
 const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { maskCredentials } from '#shared/config/config-print.ts'
 
+/** Environment variables of a process. Only `config.ts` files and entry files read the real ones. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** How many characters of a value an error message quotes. */
 const MOST_REPEATED = 100
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'
-import type { Environment } from '#shared/config/environment.ts'
 import { storeSecrets } from '#shared/config/store-config.ts'
 import {
   booleanVariable,
+  type Environment,
   integerVariable,
   peerUrlVariable,
   peerVariable,

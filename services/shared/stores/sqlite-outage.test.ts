@@ -12,7 +12,7 @@ import { ConfigError } from '#shared/config/config-error.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { noteWholeStores, requireWholeStores } from '#shared/stores/store-files.ts'
 import { storePort } from '#shared/stores/store-port.ts'
-import { watchStore } from '#shared/stores/watch-store.ts'
+import { watchStore } from '#shared/stores/store-watch.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 function folder() {

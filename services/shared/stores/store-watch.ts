@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
+import { diskProblem } from '#shared/stores/disk-problem.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
 import type { StoreHealth, StoreProblem, StoreState } from '#shared/stores/store-health.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { Late, within } from '#shared/stores/within.ts'
-import { limitStoreTime } from '#shared/telemetry/request-scope.ts'
+import { limitStoreTime, spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
 export interface StoreWatchOptions {
@@ -197,4 +198,34 @@ export class StoreWatch implements StoreHealth, Disposable {
     const { limitMs, clock } = this.#options
     return limitMs === undefined ? call : within(limitMs, call, clock)
   }
+}
+
+/** Watches a service's store: MongoDB if a connection is given, otherwise this machine's disk. */
+export function watchStore(
+  store: { probe(): Promise<void> },
+  options: {
+    readonly name: string
+    readonly mongo?: Mongo | undefined
+    readonly clock: Clock
+    readonly logger: Logger
+  },
+): StoreWatch {
+  const { mongo, ...rest } = options
+  const problemOf = mongo?.problemOf ?? diskProblem
+  return new StoreWatch({ ...rest, probe: () => store.probe(), problemOf, limitMs: mongo?.limitMs })
+}
+
+/** A call took too long. */
+export class Late extends Error {}
+
+/**
+ * Waits for a call of a store, within the time limit that it shares with the other calls of its request; then throws
+ * {@link Late}.
+ */
+export function within<T>(limitMs: number, call: Promise<T>, clock: Clock): Promise<T> {
+  const spend = spendStoreTime(() => clock.monotonic())
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const late = setTimeout(() => reject(new Late(`no answer within ${limitMs} ms`)), storeTimeLeft(limitMs))
+  call.then(resolve, reject).finally(() => clearTimeout(late))
+  return promise.finally(spend)
 }

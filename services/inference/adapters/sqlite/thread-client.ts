@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '#shared/clock.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
-import { Late } from '#shared/stores/within.ts'
+import { Late } from '#shared/stores/store-watch.ts'
 import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
 interface Waiting {
