@@ -73,11 +73,11 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   await migrateStores(config.session.store, [sessionSchema, inferenceSchema, identitySchema], reportStep)
   const identity = resources.use(await openIdentity(config.identity, { clock, logger, gatewayOrigin: listener.url }))
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
-  let shown = false
+  let areKeysPrinted = false
   resources.defer(() => {
     // Keys that this start created exist even if something after them fails.
     const keys = [createdManagementKey, createdApiKey].filter((key) => key !== undefined)
-    if (!shown && keys.length > 0) process.stderr.write(`Keys, shown only once: ${keys.join(' ')}\n`)
+    if (!areKeysPrinted && keys.length > 0) process.stderr.write(`Keys, shown only once: ${keys.join(' ')}\n`)
   })
   const toIdentity = createLocalTransport(identity.routes)
   const inference = resources.use(await openInference(config.inference, { clock, logger, identity: toIdentity }))
@@ -129,7 +129,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
       keyCommand: keyCommand(),
     }),
   )
-  shown = true
+  areKeysPrinted = true
 }
 
 /** Refuses a default project that is not a directory; it comes from the command line, or from a setting. */

@@ -74,8 +74,8 @@ export async function* listOrganizations({ federation, as }: Operator): AsyncGen
 /** The id of the workspace that has this id or UUID. */
 export async function workspaceIdOf(operator: Operator, name: string): Promise<string> {
   for await (const { workspaceIds } of listOrganizations(operator)) {
-    const found = workspaceIds.find((id) => id === name || workspaceUuid(id) === name.toLowerCase())
-    if (found !== undefined) return found
+    const match = workspaceIds.find((id) => id === name || workspaceUuid(id) === name.toLowerCase())
+    if (match !== undefined) return match
   }
   throw new ConnectError(`Workspace not found: ${name}`, Code.NotFound)
 }

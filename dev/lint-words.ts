@@ -44,9 +44,9 @@ function camel(parts: readonly string[]): string {
 /** Refused words in a text, as lines for people. */
 export function findRefused(path: string, text: string, refused: readonly Refused[]): string[] {
   return refused.flatMap(({ pattern, instead }) =>
-    [...text.matchAll(pattern)].map(({ 0: found, index }) => {
+    [...text.matchAll(pattern)].map(({ 0: words, index }) => {
       const line = text.slice(0, index).split('\n').length
-      return `${path}:${line}: "${found.replace(/\s+/g, ' ')}": write ${instead}`
+      return `${path}:${line}: "${words.replace(/\s+/g, ' ')}": write ${instead}`
     }),
   )
 }

@@ -145,8 +145,8 @@ function failuresOf(operation: Operation): ZodOpenApiResponsesObject {
 function failure({ family }: Operation, status: number, reasons: readonly AnyReason[]) {
   const description = STATUS_CODES[status] as string
   if (family !== 'instance') return { description, content: json(errorSchemas[family]) }
-  const shown = reasons.length === 0 ? [new Error('unknown')] : reasons.map((reason) => new Rejection(reason))
-  const tags = new Set(shown.map((error) => publicError(family, error).body._tag as string))
+  const examples = reasons.length === 0 ? [new Error('unknown')] : reasons.map((reason) => new Rejection(reason))
+  const tags = new Set(examples.map((error) => publicError(family, error).body._tag as string))
   const schemas = instanceError.options.filter((schema) => tags.has(schema.shape._tag.value))
   return { description, content: json(schemas.length === 1 ? (schemas[0] as z.ZodType) : z.union(schemas)) }
 }

@@ -74,8 +74,8 @@ export function groupTests(tree: string, pattern: string, folder: string): strin
 function inOrder(groups: readonly Group[], alone: readonly Group[]): Group[] {
   const places = [groups, alone].flatMap((all) => all.map((group, n) => ({ group, place: (n + 0.5) / all.length })))
   const rank = ({ name }: Group): number => {
-    const found = LONGEST.indexOf(name.replace(/-\d+$/, ''))
-    return found < 0 ? LONGEST.length : found
+    const place = LONGEST.indexOf(name.replace(/-\d+$/, ''))
+    return place < 0 ? LONGEST.length : place
   }
   return places.sort((a, b) => rank(a.group) - rank(b.group) || a.place - b.place).map(({ group }) => group)
 }

@@ -82,7 +82,7 @@ export const jsonOrEvents = <A extends z.ZodType>(json: A, streamed: z.ZodType):
 
 /** The parts of a stream. `failed` gets the error as the client may see it; the error has been logged by then. */
 export interface StreamParts<T> extends Omit<EventSource<T>, 'failed' | 'lifecycle' | 'heartbeatMs' | 'check'> {
-  readonly failed: (error: unknown, shown: PublicError) => string
+  readonly failed: (error: unknown, answer: PublicError) => string
   /** The service without which the stream ends. */
   readonly service: 'inference' | 'session'
 }
@@ -99,7 +99,7 @@ export const stream = <T>(parts: StreamParts<T>): EventAnswer => ({ sendBy: (sen
 export interface WholeAnswer<J = unknown> {
   readonly whole: Promise<J>
   /** The whole body of a failure that comes after white space was sent, with the status 200. */
-  readonly late: (error: unknown, shown: PublicError) => unknown
+  readonly late: (error: unknown, answer: PublicError) => unknown
 }
 
 /** Makes the return value of a handler whose JSON takes long. */

@@ -26,10 +26,10 @@ export function typeErrors(describe?: (type: string) => string): { error: (issue
     error({ code, input, options, discriminator }) {
       if (input === undefined) return MISSING
       if (code === 'invalid_type') return 'must be an object'
-      const known = oneOf((options as unknown[]).filter((option) => typeof option === 'string'))
+      const choices = oneOf((options as unknown[]).filter((option) => typeof option === 'string'))
       const type = (input as Readonly<Record<string, unknown>>)[String(discriminator ?? 'type')]
       if (type === undefined) return MISSING
-      return (typeof type === 'string' ? describe?.(type) : undefined) ?? `must be ${known}`
+      return (typeof type === 'string' ? describe?.(type) : undefined) ?? `must be ${choices}`
     },
   }
 }
@@ -77,8 +77,8 @@ export function limitedBy<S extends z.ZodType>(field: DescField, schema: S, part
   }
   const isMap = field.fieldKind === 'map' && part === undefined
   const [least, most] = BOUNDS[isMap ? 'pairs' : (limit.unit ?? 'number')]
-  const shown = { [least]: limit.least, [most]: limit.most }
-  return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))
+  const bounds = { [least]: limit.least, [most]: limit.most }
+  return schema.meta(Object.fromEntries(Object.entries(bounds).filter(([, bound]) => Number.isFinite(bound))))
 }
 
 /** The most that a field may hold, for a text of the document. */

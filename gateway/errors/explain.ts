@@ -13,13 +13,13 @@ import { publicError } from './public-error.ts'
 export function explain({ logger }: { readonly logger: Logger }, call: Call, thrown: unknown): PublicError {
   const error = call.stopped ? new Rejection('NOT_READY', { state: 'stopping' }) : thrown
   const own = publicError(call.family, thrown, call.publicField)
-  const shown = call.stopped ? publicError(call.family, error) : own
+  const answer = call.stopped ? publicError(call.family, error) : own
   if (own.ref !== undefined && !(call.stopped && isAbort(call, thrown))) {
     call.ref = own.ref
     logger.error({ requestId: call.requestId, ref: own.ref, err: thrown }, 'Internal error')
   }
   const { generationId } = call
-  return generationId === undefined ? shown : { ...shown, body: bodyOf(call, generationId, error, shown) }
+  return generationId === undefined ? answer : { ...answer, body: bodyOf(call, generationId, error, answer) }
 }
 
 /** The error of a request for a generation: a canonical type, or an id, as its dialect has it, and how far it came. */

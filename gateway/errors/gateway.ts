@@ -163,8 +163,8 @@ function providerError(reason: Reason): PublicError {
   const metadata = { provider_name: provider, error_type: errorType, provider_code: code || undefined }
   const beginning = BEGINNINGS[status]
   // Another Portico, as a provider, begins its own message in the same way.
-  const said = reason.message.replace(`: ${beginning}: `, ': ')
-  const message = beginning === undefined ? said : `${beginning}: ${said}`
+  const text = reason.message.replace(`: ${beginning}: `, ': ')
+  const message = beginning === undefined ? text : `${beginning}: ${text}`
   return {
     status,
     body: { error: { code: status, message, metadata } },

@@ -40,15 +40,15 @@ function toEnvelope([reason, row]: [string, Rows[keyof Rows]]) {
   return [reason, row === 'internal' ? row : (given: Reason) => inEnvelope(row(given))] as const
 }
 
-function inEnvelope({ body, ...shown }: PublicError): PublicError {
+function inEnvelope({ body, ...rest }: PublicError): PublicError {
   const { message, param, metadata } = body.error as {
     readonly message: string
     readonly param?: string
     readonly metadata?: { readonly error_type?: string }
   }
-  const { status } = shown
+  const { status } = rest
   const canonical = metadata?.error_type ?? typeOfStatus(status)
   const type = TYPES[canonical] ?? 'invalid_request_error'
   const error = { type, message, error_type: canonical, param }
-  return { ...shown, body: { type: 'error', error, request_id: null } }
+  return { ...rest, body: { type: 'error', error, request_id: null } }
 }

@@ -28,9 +28,9 @@ type FieldName = (field: string) => string
  * service said, else after a second.
  */
 export function publicError(family: Family, error: unknown, nameOf: FieldName = itself): PublicError {
-  const shown = shownError(family, error, nameOf)
-  if (shown.status !== 503) return shown
-  return { ...shown, headers: withRetryAfter(shown.headers, reasonOf(error)?.retryAfterSeconds) }
+  const answer = shownError(family, error, nameOf)
+  if (answer.status !== 503) return answer
+  return { ...answer, headers: withRetryAfter(answer.headers, reasonOf(error)?.retryAfterSeconds) }
 }
 
 /** Headers, names and values in turn, that say when to come back, in whole seconds, unless they do already. */

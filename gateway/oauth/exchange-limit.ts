@@ -99,7 +99,7 @@ export type ReportExchanges = (admitted: Counted[]) => Promise<readonly Counted[
 
 interface Client {
   /** Admitted by any gateway, as far as this one knows. */
-  readonly known: RecentCounts
+  readonly counts: RecentCounts
   /** Admitted here, reported or not; `known` is never less. */
   readonly own: RecentCounts
   /** Admitted here and not yet reported. */
@@ -130,11 +130,11 @@ export class ExchangeLimit {
   admit(network: string): void {
     const interval = this.#interval()
     const client = this.#clients.get(network) ?? newClient()
-    if (client.known.total(interval) >= this.#limit) {
-      const ms = client.known.intervalBelow(interval, this.#limit) * INTERVAL_MS - this.#clock.monotonic()
+    if (client.counts.total(interval) >= this.#limit) {
+      const ms = client.counts.intervalBelow(interval, this.#limit) * INTERVAL_MS - this.#clock.monotonic()
       throw new Rejection('TOO_MANY_EXCHANGES', { retry_after: String(Math.max(1, Math.ceil(ms / 1_000))) })
     }
-    client.known.add(interval)
+    client.counts.add(interval)
     client.own.add(interval)
     client.unreported.add(interval)
     this.#clients.delete(network)
@@ -170,11 +170,11 @@ export class ExchangeLimit {
       const totals = await this.#report(admitted)
       const interval = this.#interval()
       for (const [i, [, client]] of reported.entries()) {
-        client.known.take(interval)
-        client.known.addAll(interval, totals[i]?.counts ?? [])
-        client.known.addAll(interval, client.unreported.at(interval))
+        client.counts.take(interval)
+        client.counts.addAll(interval, totals[i]?.counts ?? [])
+        client.counts.addAll(interval, client.unreported.at(interval))
         // Reports use a wall clock; if it jumps, what was admitted may be lost from them.
-        client.known.raiseTo(interval, client.own.at(interval))
+        client.counts.raiseTo(interval, client.own.at(interval))
       }
     } catch {
       // Reported later, by age, together with what was admitted meanwhile.
@@ -191,5 +191,5 @@ export class ExchangeLimit {
 }
 
 function newClient(): Client {
-  return { known: new RecentCounts(), own: new RecentCounts(), unreported: new RecentCounts() }
+  return { counts: new RecentCounts(), own: new RecentCounts(), unreported: new RecentCounts() }
 }

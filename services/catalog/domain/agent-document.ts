@@ -93,10 +93,10 @@ function readAgentEntry(value: unknown, at: string): AgentEntry {
   }
 }
 
-function reportUnknown(value: object, known: readonly string[], onProblem: (problem: string) => void): void {
-  const unknown = Object.keys(value).filter((key) => !known.includes(key))
+function reportUnknown(value: object, members: readonly string[], onProblem: (problem: string) => void): void {
+  const unknown = Object.keys(value).filter((key) => !members.includes(key))
   if (unknown.length === 0) return
-  const named = known.filter((key) => ![...OLDER_KEYS, ...SILENT_KEYS].includes(key)).join(', ')
+  const named = members.filter((key) => ![...OLDER_KEYS, ...SILENT_KEYS].includes(key)).join(', ')
   onProblem(`unknown keys: ${unknown.slice(0, MAX_NAMED).join(', ')} (known keys: ${named})`)
 }
 

@@ -25,15 +25,15 @@ const WANTED = /^[\w.+~^<>=*|\s-]*$/
  */
 export function parsePackageSpecifier(target: string): PackageSpecifier {
   const { name, wanted } = SPECIFIER.exec(target)?.groups ?? {}
-  const shown = JSON.stringify(target.slice(0, MOST_CHARACTERS))
+  const quoted = JSON.stringify(target.slice(0, MOST_CHARACTERS))
   if (name === undefined || ELSEWHERE.test(wanted ?? '')) {
     throw new PackageError(
-      `${shown} is no package of the registry (name, name@range or name@tag); git, URLs, files and aliases are refused`,
+      `${quoted} is no package of the registry (name, name@range or name@tag); git, URLs, files and aliases are refused`,
     )
   }
-  if (target.length > MOST_CHARACTERS) throw new PackageError(`${shown}… is longer than ${MOST_CHARACTERS} characters`)
+  if (target.length > MOST_CHARACTERS) throw new PackageError(`${quoted}… is longer than ${MOST_CHARACTERS} characters`)
   if (wanted !== undefined && !WANTED.test(wanted)) {
-    throw new PackageError(`${shown} names no version, range or tag after its last @`)
+    throw new PackageError(`${quoted} names no version, range or tag after its last @`)
   }
   return { target, name, wanted: wanted?.trim() || 'latest' }
 }

@@ -13,8 +13,8 @@ export const MAX_REPLACED_LENGTH = 5 << 20
  * may be given instead.
  */
 export function replaceText(text: string, from: string, to: string, all: boolean): Replacement {
-  const found = replaceExact(text, from, to, all)
-  if (found.type !== 'missing' || !text.includes('\r\n') || from.includes('\r')) return found
+  const replacement = replaceExact(text, from, to, all)
+  if (replacement.type !== 'missing' || !text.includes('\r\n') || from.includes('\r')) return replacement
   return replaceExact(text, from.replaceAll('\n', '\r\n'), to.replaceAll(/\r?\n/g, '\r\n'), all)
 }
 

@@ -11,16 +11,16 @@ const MAX_LIST = 16 << 10
 export function skillList(skills: readonly Skill[], rules: readonly PermissionRule[]): string | undefined {
   const lines = skills.filter(({ skillId }) => !isDenied(rules, skillId)).map(lineOf)
   if (lines.length === 0) return undefined
-  const shown: string[] = []
+  const listed: string[] = []
   let room = MAX_LIST
   for (const line of lines) {
     room -= line.length
-    if (room >= 0) shown.push(line)
+    if (room >= 0) listed.push(line)
   }
-  const left = lines.length - shown.length
+  const left = lines.length - listed.length
   const more = left === 0 ? [] : [left === 1 ? '(1 more is not listed here.)' : `(${left} more are not listed here.)`]
   const heading = `There are skills, which say how a kind of work is done here. Before you begin such work, read its skill with the tool "skill":`
-  return [heading, ...shown, ...more].join('\n')
+  return [heading, ...listed, ...more].join('\n')
 }
 
 function lineOf({ skillId, name, description }: Skill): string {

@@ -25,7 +25,7 @@ export interface Plugins {
   /** The changed prompt, and the ids of the plugins that changed it; they may name what is `known`. */
   prompt(
     prompt: EditedPrompt,
-    about: { readonly sessionId: string; readonly known: LocationNames },
+    about: { readonly sessionId: string; readonly names: LocationNames },
     signal: AbortSignal,
   ): Promise<{ readonly prompt: EditedPrompt; readonly changedBy: string[] }>
   /** The changed input of a call. Rejects with TOOL_REFUSED (metadata problem) if a plugin refuses the call. */

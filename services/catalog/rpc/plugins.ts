@@ -63,12 +63,12 @@ export function pluginHandlers(dependencies: CatalogDependencies) {
       const sessionId = parseRequired('session_id', request.sessionId)
       using at = await useLocation(dependencies, request.directory, context)
       const { plugins, agents, skills } = await at.open.generation()
-      const known = {
+      const names = {
         agents: new Set(agents.agents.map(({ agentId }) => agentId)),
         skills: new Set(skills.map(({ skillId }) => skillId)),
       }
       const prompt = request.prompt ?? create(EditedPromptSchema)
-      return await plugins.prompt(prompt, { sessionId, known }, context.signal)
+      return await plugins.prompt(prompt, { sessionId, names }, context.signal)
     },
   } satisfies Handlers
 }

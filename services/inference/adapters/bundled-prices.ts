@@ -26,8 +26,8 @@ export class BundledPrices implements PriceList {
     const address = this.#addresses.get(providerId)
     if (address === undefined) return undefined
     const name = `${providerId}/${modelId}`
-    const known = this.#cache.get(name)
-    if (known !== undefined) return known.listed
+    const entry = this.#cache.get(name)
+    if (entry !== undefined) return entry.listed
     const listed = await look(providerId, address, modelId)
     this.#cache.set(name, { listed })
     return listed

@@ -13,8 +13,8 @@ const TRAILING = /["'“”‘’`*\s]/
 /** The text from which a title is found; empty: there is none. */
 export function titleInput({ text, files }: Prompt): string {
   const line = text.trim()
-  const shown = line === '' ? files.map(({ name = '' }) => name).join(' ') : line
-  return shown.slice(0, MAX_INPUT_LENGTH).toWellFormed()
+  const visible = line === '' ? files.map(({ name = '' }) => name).join(' ') : line
+  return visible.slice(0, MAX_INPUT_LENGTH).toWellFormed()
 }
 
 export function isTitleInput(message: Message): message is MessageOf<'user'> {

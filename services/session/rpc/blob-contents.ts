@@ -51,7 +51,7 @@ function filled<F extends FileAttachment | ToolFile>(file: F, blobs: BlobContent
 }
 
 /** The content that was read; `missing` is the hash of one that is missing. */
-interface Found {
+interface BlobContent {
   readonly contents: BlobContents
   readonly missing: string | undefined
 }
@@ -61,7 +61,7 @@ export async function findContents(
   blobs: Pick<BlobStore, 'get'>,
   workspace: string,
   refs: readonly BlobRef[],
-): Promise<Found> {
+): Promise<BlobContent> {
   if (refs.length === 0) return { contents: NO_BLOBS, missing: undefined }
   const contents = new Map<string, Uint8Array>()
   for (const { hash } of refs) {

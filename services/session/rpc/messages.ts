@@ -77,15 +77,15 @@ export function messageHandlers(dependencies: SessionDependencies) {
       const continued = continuationOf<Query, { readonly seq: number }>(scope, request.pageToken, isQuery, isSeq)
       const query = continued?.query ?? parseQuery(request)
       const read = async (): Promise<Page<StoredMessage>> => {
-        const found = await store.listMessages(workspaceId, request.sessionId, {
+        const listed = await store.listMessages(workspaceId, request.sessionId, {
           ...query,
           type: query.type && (KINDS.get(query.type) ?? ''),
           limit,
           bytes: MAX_PAGE_BYTES,
           anchor: continued?.anchor,
         })
-        if (found === undefined) throw sessionNotFound(request.sessionId)
-        return fitting(found, continued?.anchor.direction)
+        if (listed === undefined) throw sessionNotFound(request.sessionId)
+        return fitting(listed, continued?.anchor.direction)
       }
       const refsOf = ({ items }: Page<StoredMessage>) => items.flatMap(({ message }) => blobsOf(message))
       const key = { workspace: workspaceId, sessionId: request.sessionId }

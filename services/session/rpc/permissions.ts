@@ -162,8 +162,8 @@ async function sessionBelow(
   sessionId: string,
   requestId: string,
 ): Promise<string | undefined> {
-  const found = await store.sessionOfRequest(workspace, requestId)
-  return found !== undefined && (await belowOf(store, workspace, sessionId)(found)) ? found : undefined
+  const owner = await store.sessionOfRequest(workspace, requestId)
+  return owner !== undefined && (await belowOf(store, workspace, sessionId)(owner)) ? owner : undefined
 }
 
 function belowOf(store: SessionStore, workspace: string, sessionId: string): (id: string) => Promise<boolean> {

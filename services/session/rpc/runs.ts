@@ -12,8 +12,8 @@ export function runHandlers(dependencies: SessionDependencies) {
   const { store, watchers, health } = dependencies
   const idleness = watchers.share('run', async (session) => {
     const isIdle = await store.inspect(session, nothing, ({ state, leaseNow }) => !isBusy(state, leaseNow))
-    const found = health.state()
-    if (!isIdle && !found.ok && found.kind === 'damaged') throw storeUnavailable('damaged', { damaged: true })
+    const storeState = health.state()
+    if (!isIdle && !storeState.ok && storeState.kind === 'damaged') throw storeUnavailable('damaged', { damaged: true })
     return isIdle
   })
   return {

@@ -115,8 +115,10 @@ export class PromptHooks {
   }
 
   #knownOf(name: string): boolean | undefined {
-    const known = this.#answers.get(name)
-    return known !== undefined && known.until > this.#dependencies.clock.monotonic() ? known.isThere : undefined
+    const remembered = this.#answers.get(name)
+    return remembered !== undefined && remembered.until > this.#dependencies.clock.monotonic()
+      ? remembered.isThere
+      : undefined
   }
 }
 

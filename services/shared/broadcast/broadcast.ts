@@ -93,7 +93,7 @@ export class Broadcast<T> {
   /** Whether a buffered item has exactly that position, or the stream began there. */
   knows(position: string): boolean {
     if (this.#floor === undefined || position < this.#floor.position) return false
-    return position === this.#floor.position || position === this.#last || this.#after(position).known
+    return position === this.#floor.position || position === this.#last || this.#after(position).isExact
   }
 
   /** Keeps it open until the returned function is called; the last of these calls closes it. */
@@ -229,17 +229,17 @@ export class Broadcast<T> {
   }
 
   /** Number of the first item after a position, and whether the item before it has exactly that position. */
-  #after(position: string): { readonly number: number; readonly known: boolean } {
+  #after(position: string): { readonly number: number; readonly isExact: boolean } {
     let number = Math.max(this.#floor?.number ?? this.end, this.#start)
-    let known = false
+    let isExact = false
     for (let n = number; n < this.end; n++) {
       const at = this.#options.positionOf?.(this.at(n) as T)
       if (at === undefined) continue
       if (at > position) break
       number = n + 1
-      known = at === position
+      isExact = at === position
     }
-    return { number, known }
+    return { number, isExact }
   }
 }
 

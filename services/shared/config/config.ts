@@ -47,9 +47,9 @@ export function variablesOf(read: (env: Environment) => unknown): ReadonlySet<st
     // Required variables are missing, but all names are known by now.
     if (!(error instanceof ConfigError)) throw error
   }
-  const found = declared
+  const present = declared
   declared = before
-  return found
+  return present
 }
 
 function namesOf(schema: z.ZodType): string[] {

@@ -19,19 +19,19 @@ const NEAR = 5
  * name is suggested.
  */
 export function unknownSettings(env: Environment, declared: ReadonlySet<string>): ConfigProblem[] {
-  const known = [...new Set([...declared, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
+  const names = [...new Set([...declared, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && env[name] !== undefined)
-    .filter((name) => !known.includes(name) && !NO_SETTINGS.test(name))
+    .filter((name) => !names.includes(name) && !NO_SETTINGS.test(name))
     .map((variable) => {
-      const near = nearest(variable, known)
+      const near = nearest(variable, names)
       return { variable, problem: `is not a known setting${near === undefined ? '' : `; did you mean ${near}?`}` }
     })
 }
 
-function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, names: readonly string[]): string | undefined {
   const most = Math.min(NEAR, (name.length - PREFIX.length) / 2)
-  const ranked = known
+  const ranked = names
     .map((other) => ({ other, distance: distanceBetween(name, other) }))
     .filter(({ distance }) => distance <= most)
   return ranked.sort((one, two) => one.distance - two.distance)[0]?.other

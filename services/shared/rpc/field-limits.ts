@@ -16,9 +16,9 @@ type Part = 'key' | 'item'
 
 /** The limit of a field, or of a part of it. */
 export function limitOf(field: DescField, part?: Part): FieldLimit {
-  const found = findLimit(field, part)
-  if (found === undefined) throw new Error(`The proto sets no limit for ${field}`)
-  return found
+  const limit = findLimit(field, part)
+  if (limit === undefined) throw new Error(`The proto sets no limit for ${field}`)
+  return limit
 }
 
 function findLimit(field: DescField, part?: Part): FieldLimit | undefined {
@@ -58,8 +58,8 @@ export function checkLimits(schema: DescMessage): (message: Message, within?: st
  * Returns a function that does the same for a message and for every message within it, wherever the protos set a limit.
  */
 export function checkAllLimits(schema: DescMessage): (message: Message, within?: string) => void {
-  const known = deepChecks.get(schema)
-  if (known !== undefined) return known
+  const earlier = deepChecks.get(schema)
+  if (earlier !== undefined) return earlier
   const checkOwn = checkLimits(schema)
   // Made when it is first needed, since a message may contain itself.
   let inner: Inner[] | undefined

@@ -68,8 +68,8 @@ function open(scope: string, token: string): unknown {
   if (token.length > MAX_LENGTH || !/^[A-Za-z0-9_-]+$/.test(token)) return undefined
   const bytes = Buffer.from(token, 'base64url')
   const packed = bytes.subarray(1 + DIGEST_BYTES)
-  const known = bytes[0] === PLAIN || bytes[0] === DEFLATED
-  const sealed = known && digest(scope, packed).equals(bytes.subarray(1, 1 + DIGEST_BYTES))
+  const isKnown = bytes[0] === PLAIN || bytes[0] === DEFLATED
+  const sealed = isKnown && digest(scope, packed).equals(bytes.subarray(1, 1 + DIGEST_BYTES))
   // A second spelling of the same bytes would be a second token for the same place.
   if (!sealed || bytes.toString('base64url') !== token) return undefined
   try {

@@ -21,8 +21,8 @@ export class KeptReads<T extends object> {
     this.#version = version
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const found = read()
-    if (found !== undefined) this.#kept.set(key, found)
-    return found
+    const reading = read()
+    if (reading !== undefined) this.#kept.set(key, reading)
+    return reading
   }
 }

@@ -127,8 +127,8 @@ export function deadTransactionEnder(
   const dead = { type: 'idleSession', appName, 'transaction.timeInactiveMicros': { $gt: DEAD_AFTER_MICROS } }
   const stages = [{ $currentOp: { idleSessions: true } }, { $match: dead }, { $project: { 'lsid.id': 1 } }]
   const look = async (): Promise<boolean> => {
-    const found = await admin.aggregate(stages, { readConcern: { level: 'local' }, ...limit }).toArray()
-    const sessions = found.map(({ lsid }) => ({ id: lsid.id }))
+    const operations = await admin.aggregate(stages, { readConcern: { level: 'local' }, ...limit }).toArray()
+    const sessions = operations.map(({ lsid }) => ({ id: lsid.id }))
     if (sessions.length > 0) await admin.command({ killSessions: sessions, ...limit })
     return sessions.length > 0
   }

@@ -55,8 +55,8 @@ export class SqliteFile implements AsyncDisposable {
     const files = [path, `${path}-wal`].map((name) => ({ name, opened: statSync(name) }))
     this.#look = setInterval(() => {
       const gone = files.find(({ name, opened }) => {
-        const found = statSync(name, { throwIfNoEntry: false })
-        return found?.dev !== opened.dev || found.ino !== opened.ino
+        const stats = statSync(name, { throwIfNoEntry: false })
+        return stats?.dev !== opened.dev || stats.ino !== opened.ino
       })
       if (gone !== undefined) this.#giveUp(gone.name)
     }, LOOK_MS).unref()

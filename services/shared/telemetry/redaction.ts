@@ -26,14 +26,14 @@ export function redactValue(value: unknown): unknown {
 
 function redactMembers(given: object, within: (member: unknown, name: string) => unknown): Record<string, unknown> {
   const members = given as Record<string, unknown>
-  let shown = members
+  let result = members
   for (const name in members) {
     if (!Object.hasOwn(members, name)) continue
     const member = members[name]
     const redacted = SECRETS.has(name) ? CENSORED : within(member, name)
     if (redacted === member) continue
-    if (shown === members) shown = { ...members }
-    shown[name] = redacted
+    if (result === members) result = { ...members }
+    result[name] = redacted
   }
-  return shown
+  return result
 }

@@ -48,13 +48,13 @@ async function livingProcesses(group: number, mark: string): Promise<number[] | 
 
 async function findProcesses(group: number, mark: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const found: number[] = []
+  const ids: number[] = []
   for (const [index, pid] of pids.entries()) {
     // Files in /proc cost the thread pool ten times as much as reading them here; an occasional pause lets others work.
     if (index % PROCESSES_AT_ONCE === PROCESSES_AT_ONCE - 1) await setImmediate()
-    if (isMine(pid, group, mark)) found.push(pid)
+    if (isMine(pid, group, mark)) ids.push(pid)
   }
-  return found
+  return ids
 }
 
 function isMine(pid: number, group: number, mark: string): boolean {

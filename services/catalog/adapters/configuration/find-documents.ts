@@ -35,11 +35,11 @@ export async function findDocuments(configDirectory: string, location: Location)
   const inEach = (directory: string): string[] => DOCUMENT_NAMES.map((name) => join(directory, name))
   const own = inEach(configDirectory)
   const local = [...levels, ...levels.map((level) => join(level, '.opencode'))].flatMap(inEach)
-  const found = await Promise.all([
+  const documents = await Promise.all([
     ...own.map(async (path) => toDocuments(await findFile(path), true)),
     ...local.map(async (path) => toDocuments(await findFile(path, location.projectDirectory), false)),
   ])
-  return { files: found.flat(), places: [...own, ...local] }
+  return { files: documents.flat(), places: [...own, ...local] }
 }
 
 function toDocuments(file: ExistingFile | undefined, own: boolean): DocumentFile[] {

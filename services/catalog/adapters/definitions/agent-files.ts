@@ -50,13 +50,13 @@ export async function findAgentFiles(configDirectory: string, location: Location
   const levels = levelsOf(location)
   const global = new Search(undefined)
   const local = new Search(project)
-  const found = [
+  const files = [
     await global.filesOf(configDirectory),
     ...(await Promise.all(levels.map((level) => local.documentsOf(level)))),
     ...(await Promise.all(levels.map((level) => local.filesOf(join(level, '.opencode'))))),
   ]
   return {
-    files: found.flat(),
+    files: files.flat(),
     places: [...global.places, ...local.places],
     folders: [...global.folders, ...local.folders],
   }

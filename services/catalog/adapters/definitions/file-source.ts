@@ -131,11 +131,11 @@ class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
 
   async read(): Promise<Offer<V>> {
     const { find, isConfiguration, parse, merge, watch, last, keep } = this.#access
-    const found = await find()
-    watch.follow(found)
-    const fingerprint = found.files.map((file) => file.fingerprint).join('\n')
+    const places = await find()
+    watch.follow(places)
+    const fingerprint = places.files.map((file) => file.fingerprint).join('\n')
     if (this.#offer !== undefined && this.#fingerprint === fingerprint) return this.#offer
-    const read = await Promise.all(found.files.map(async (file) => ({ file, parsed: await parse(file) })))
+    const read = await Promise.all(places.files.map(async (file) => ({ file, parsed: await parse(file) })))
     const documents = read.flatMap(({ file: { path }, parsed }) => {
       const document = 'document' in parsed ? parsed.document : last().get(path)
       return document === undefined ? [] : [[path, document] as const]

@@ -26,8 +26,8 @@ export function instructionFiles(configDirectory: string): Definition<ExistingFi
       const own = join(configDirectory, FILE)
       const local = levelsOf(location).map((level) => join(level, FILE))
       const directory = location.projectDirectory
-      const found = await Promise.all([findFile(own), ...local.map((path) => findFile(path, directory))])
-      return { files: found.filter((file) => file !== undefined), places: [own, ...local], folders: [] }
+      const files = await Promise.all([findFile(own), ...local.map((path) => findFile(path, directory))])
+      return { files: files.filter((file) => file !== undefined), places: [own, ...local], folders: [] }
     },
     parse: async ({ path }) => ({ path, text: (await readBounded(path, MAX_BYTES)).toString().trim() }),
     merge: mergeTexts,

@@ -59,9 +59,9 @@ export async function findSkillFiles(configDirectory: string, home: string, loca
     ...own.map((directory) => new Search(directory, undefined)),
     ...local.map((directory) => new Search(directory, location.projectDirectory)),
   ]
-  const found = await Promise.all(searches.map((search) => search.find()))
+  const lists = await Promise.all(searches.map((search) => search.find()))
   return {
-    files: found.flat(),
+    files: lists.flat(),
     places: searches.flatMap(({ places }) => places),
     folders: searches.flatMap(({ folders }) => folders),
   }
@@ -92,7 +92,7 @@ class Search {
     this.folders.push(directory)
     const entries = await entriesOf(directory)
     const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
-    const found: SkillFile[] = []
+    const files: SkillFile[] = []
     for (const name of names.sort()) {
       // One more than the maximum is kept, so that merging them reports it.
       if (this.#skills > MAX_SKILLS || this.#folders === MAX_FOLDERS) break
@@ -103,12 +103,12 @@ class Search {
         this.#skills++
         // Its folder may be a link: everything at its target belongs to the skill.
         this.places.push(join(directory, name))
-        found.push({ ...file, id })
+        files.push({ ...file, id })
       } else if (depth > 1 && entries.some((entry) => entry.name === name && entry.isDirectory())) {
-        found.push(...(await this.#below(`${id}/`, depth - 1)))
+        files.push(...(await this.#below(`${id}/`, depth - 1)))
       }
     }
-    return found
+    return files
   }
 
   async #skillIn(folder: string): Promise<ExistingFile | undefined> {

@@ -109,7 +109,7 @@ export class FileLocations implements Locations {
       this.#projectIds.set(fingerprint, id)
       const forget = (): void => void this.#projectIds.delete(fingerprint)
       // A first commit does not change HEAD, so without commits, git runs again next time.
-      id.then((found) => found === undefined && forget(), forget)
+      id.then((value) => value === undefined && forget(), forget)
     }
     return id
   }

@@ -52,7 +52,7 @@ export class LocationServers implements OpenSource<Tools> {
   async read(start = false): Promise<Offer<Tools>> {
     const documents = await this.#options.configuration.read()
     if (documents !== this.#documents && !this.#disposed) this.#reconcile(documents)
-    if (start) await Promise.all([...this.#servers.values()].map((server) => server.known()))
+    if (start) await Promise.all([...this.#servers.values()].map((server) => server.ready()))
     const listed = [...this.#servers.values()].map((server) => server.listed)
     const same = listed.length === this.#listed.length && listed.every((one, i) => one === this.#listed[i])
     if (this.#offer === undefined || !same) this.#offer = this.#makeOffer(listed)

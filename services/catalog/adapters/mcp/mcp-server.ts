@@ -84,7 +84,7 @@ export class McpServer {
   }
 
   /** Starts it unless it has listed its tools. Resolves once they are known, it has failed, or time is up. */
-  known(): Promise<void> {
+  ready(): Promise<void> {
     if (!this.#tools.everListed) this.#begin()
     return this.#tools.known
   }

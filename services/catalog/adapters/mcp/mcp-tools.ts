@@ -58,6 +58,6 @@ export function toolNameOf(server: string, tool: string): string {
   if (plain.length <= MAX_LENGTH && /^[A-Za-z0-9-]+$/.test(server) && /^[A-Za-z0-9-][A-Za-z0-9_-]*$/.test(tool))
     return plain
   const digits = hash('sha256', `${server}\0${tool}`, 'hex').slice(0, HASH_DIGITS)
-  const shown = tool.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, MAX_TOOL)
-  return `${server.replace(/[^A-Za-z0-9-]/g, '-').slice(0, MAX_SERVER)}__${shown}_${digits}`
+  const part = tool.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, MAX_TOOL)
+  return `${server.replace(/[^A-Za-z0-9-]/g, '-').slice(0, MAX_SERVER)}__${part}_${digits}`
 }

@@ -21,7 +21,7 @@ const NOTHING: ServerTools = { tools: [], omitted: [] }
 /** What was last known about the tools of a server. */
 export class ToolList implements Disposable {
   readonly #options: Options
-  readonly #known = Promise.withResolvers<void>()
+  readonly #ready = Promise.withResolvers<void>()
   #listed: ServerTools | undefined
   #requestedAt = Number.NEGATIVE_INFINITY
   #isListing = false
@@ -31,7 +31,7 @@ export class ToolList implements Disposable {
   constructor(options: Options) {
     this.#options = options
     this.#listed = options.listed
-    if (options.listed !== undefined) this.#known.resolve()
+    if (options.listed !== undefined) this.#ready.resolve()
   }
 
   get listed(): ServerTools {
@@ -50,24 +50,24 @@ export class ToolList implements Disposable {
 
   /** Resolves when the tools are known, or are not waited for any more. */
   get known(): Promise<void> {
-    return this.#known.promise
+    return this.#ready.promise
   }
 
   /** From now on the tools are waited for, for a time. */
   startWaiting(): void {
-    setTimeout(this.#known.resolve, PATIENCE_MS).unref()
+    setTimeout(this.#ready.resolve, PATIENCE_MS).unref()
   }
 
   /** They are not waited for any more: the server cannot list them now. */
   giveUp(): void {
-    this.#known.resolve()
+    this.#ready.resolve()
   }
 
   learn(listed: ServerTools): void {
     const before = this.#listed
     this.#listed = listed
     this.#everListed = true
-    this.#known.resolve()
+    this.#ready.resolve()
     if (JSON.stringify(before) !== JSON.stringify(listed)) this.#options.onChange()
   }
 
@@ -87,7 +87,7 @@ export class ToolList implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
-    this.#known.resolve()
+    this.#ready.resolve()
   }
 
   async #list(): Promise<void> {

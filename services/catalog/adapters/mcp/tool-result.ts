@@ -31,8 +31,8 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
   const { text, truncated } = window.text()
   const content: ToolContent[] = [...(text === '' ? [] : [textContent(text)]), ...files]
   if (content.length === 0) content.push(textContent('(no output)'))
-  const shown = structured !== undefined && structured.length <= MAX_STRUCTURED ? { structuredContent } : {}
-  const metadata: JsonObject = { truncated, ...(isFreeObject(shown) && shown) }
+  const extra = structured !== undefined && structured.length <= MAX_STRUCTURED ? { structuredContent } : {}
+  const metadata: JsonObject = { truncated, ...(isFreeObject(extra) && extra) }
   if (result.isError !== true) return completed(content, metadata)
   return failed('mcp_error', 'The tool reports an error', content, metadata)
 }

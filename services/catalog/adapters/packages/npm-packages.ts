@@ -91,8 +91,8 @@ export class NpmPackages implements PluginPackages {
       return error instanceof Error ? error : new PackageError(String(error))
     })
     for (const [i, { one, version }] of installed.entries()) {
-      const found = newest instanceof Error ? undefined : newest[i]
-      if (found === undefined) {
+      const newestVersion = newest instanceof Error ? undefined : newest[i]
+      if (newestVersion === undefined) {
         const problem = newest instanceof Error ? newest.message : 'the registry does not have it'
         const { target } = one.specifier
         this.#options.logger.warn(
@@ -104,7 +104,7 @@ export class NpmPackages implements PluginPackages {
       // The result does not apply to what was updated meanwhile.
       if (one.updating !== undefined || (one.version ?? version) !== version) continue
       one.version = version
-      one.outdated = gt(found, version)
+      one.outdated = gt(newestVersion, version)
       notify(one)
     }
   }

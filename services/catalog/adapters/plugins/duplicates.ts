@@ -5,7 +5,7 @@ import { logFailure, type PluginContext } from './plugin-context.ts'
 /** The plugins of a location whose id another one has: among those that work, the first one keeps it. */
 export class Duplicates {
   readonly #context: Pick<PluginContext, 'logger' | 'directory'>
-  #known: ReadonlyMap<Plugin, PluginFailure> = new Map()
+  #duplicates: ReadonlyMap<Plugin, PluginFailure> = new Map()
 
   constructor(context: Pick<PluginContext, 'logger' | 'directory'>) {
     this.#context = context
@@ -14,16 +14,16 @@ export class Duplicates {
   /** Logs those that were not duplicates when it was last called. */
   of(plugins: readonly Plugin[]): ReadonlyMap<Plugin, PluginFailure> {
     const first = new Map<string, Plugin>()
-    const found = new Map<Plugin, PluginFailure>()
+    const duplicates = new Map<Plugin, PluginFailure>()
     for (const plugin of plugins) {
       const id = plugin.registration?.id
       if (!plugin.works || id === undefined) continue
       const other = first.get(id)
       if (other === undefined) first.set(id, plugin)
-      else found.set(plugin, this.#known.get(plugin) ?? this.#log(plugin, id, other))
+      else duplicates.set(plugin, this.#duplicates.get(plugin) ?? this.#log(plugin, id, other))
     }
-    this.#known = found
-    return found
+    this.#duplicates = duplicates
+    return duplicates
   }
 
   #log({ declared }: Plugin, id: string, other: Plugin): PluginFailure {

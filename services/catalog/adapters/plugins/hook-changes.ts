@@ -22,15 +22,15 @@ const MAX_METADATA = 64 << 10
 
 /** A prompt as plugins get it. They get an object of metadata even if there is none. */
 export function promptInput({ text, files, agents, skills, metadata = {}, queued }: EditedPrompt) {
-  const shown = files.map(({ uri, name, description }) => ({ uri, name, description }))
-  return { text, agents, skills, metadata, files: shown, delivery: queued ? 'queue' : 'steer' }
+  const attachments = files.map(({ uri, name, description }) => ({ uri, name, description }))
+  return { text, agents, skills, metadata, files: attachments, delivery: queued ? 'queue' : 'steer' }
 }
 
 /**
  * Applies changes to a prompt; `known` is what the location has. Only its files remain to be checked, where they are
  * read.
  */
-export function readPromptChange(value: Returned, prompt: EditedPrompt, known: LocationNames): EditedPrompt {
+export function readPromptChange(value: Returned, prompt: EditedPrompt, names: LocationNames): EditedPrompt {
   const before = promptInput(prompt)
   const {
     text = before.text,
@@ -54,9 +54,9 @@ export function readPromptChange(value: Returned, prompt: EditedPrompt, known: L
     metadata: hasMetadata ? metadata : undefined,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
     agents:
-      agents === undefined || agents === null ? prompt.agents : readNames('agent', agents, prompt.agents, known.agents),
+      agents === undefined || agents === null ? prompt.agents : readNames('agent', agents, prompt.agents, names.agents),
     skills:
-      skills === undefined || skills === null ? prompt.skills : readNames('skill', skills, prompt.skills, known.skills),
+      skills === undefined || skills === null ? prompt.skills : readNames('skill', skills, prompt.skills, names.skills),
   })
 }
 
@@ -93,12 +93,12 @@ function readFiles(value: unknown): EditedFile[] {
 }
 
 /** The plugin is not responsible for names that were in the prompt before. */
-function readNames(kind: string, value: unknown, named: readonly string[], known: ReadonlySet<string>): string[] {
+function readNames(kind: string, value: unknown, named: readonly string[], names: ReadonlySet<string>): string[] {
   const isText = (name: unknown): name is string => typeof name === 'string'
   if (!Array.isArray(value) || value.length > MAX_NAMES || !value.every(isText)) {
     throw new TypeError(`${kind}s is no list of at most ${MAX_NAMES} ids`)
   }
-  const unknown = value.find((name) => !known.has(name) && !named.includes(name))
+  const unknown = value.find((name) => !names.has(name) && !named.includes(name))
   if (unknown !== undefined) throw new TypeError(`there is no ${kind} ${unknown.slice(0, 64)}`)
   return value
 }

@@ -71,20 +71,20 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   async #read(): Promise<Offer<PluginSet>> {
-    const found = await this.#find()
+    const sources = await this.#find()
     const before = this.#plugins
     const same = new Map<string, Plugin>()
     for (const plugin of before) if (!(await plugin.replaced())) same.set(plugin.declared.key, plugin)
     if (this.#disposed) return this.#present()
-    this.#plugins = found.declared.map((declared) => {
+    this.#plugins = sources.declared.map((declared) => {
       const plugin = same.get(declared.key)
       return plugin?.declared.fingerprint === declared.fingerprint ? plugin : this.#open(declared)
     })
     const kept = new Set(this.#plugins)
     for (const plugin of before) if (!kept.has(plugin)) this.#close(plugin)
-    this.#follow(found)
-    await Promise.all(this.#plugins.map((plugin) => plugin.known()))
-    this.#follow(found)
+    this.#follow(sources)
+    await Promise.all(this.#plugins.map((plugin) => plugin.ready()))
+    this.#follow(sources)
     return this.#present()
   }
 

@@ -94,7 +94,7 @@ export class PluginSet implements Plugins {
 
   async prompt(
     prompt: EditedPrompt,
-    { sessionId, known }: { readonly sessionId: string; readonly known: LocationNames },
+    { sessionId, names }: { readonly sessionId: string; readonly names: LocationNames },
     signal: AbortSignal,
   ): ReturnType<Plugins['prompt']> {
     let current = prompt
@@ -102,7 +102,7 @@ export class PluginSet implements Plugins {
     for (const plugin of this.#having('prompt')) {
       const input = { ...promptInput(current), about: { sessionID: sessionId } }
       const answer = await this.#callHook(plugin, 'prompt', input, signal, (value) =>
-        readPromptChange(value, current, known),
+        readPromptChange(value, current, names),
       )
       if (answer === undefined || isDeepStrictEqual(answer, current)) continue
       current = answer

@@ -108,15 +108,15 @@ export class PluginSources implements AsyncDisposable {
     return {
       open: (location, changed) => {
         const open = { files: files.open(location, changed), plugins: this.plugins.open(location, changed) }
-        let last: { readonly found: F; readonly plugins: Plugins; readonly offer: Offer<V> } | undefined
+        let last: { readonly files: F; readonly plugins: Plugins; readonly offer: Offer<V> } | undefined
         return {
           read: async () => {
             const [ofFiles, { value: plugins }] = await Promise.all([open.files.read(), open.plugins.read()])
-            const { value: found, problems } = ofFiles
-            if (last?.found === found && last.plugins === plugins) return last.offer
-            const value = merge(found, plugins)
+            const { value: declarations, problems } = ofFiles
+            if (last?.files === declarations && last.plugins === plugins) return last.offer
+            const value = merge(declarations, plugins)
             const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex'), problems }
-            last = { found, plugins, offer }
+            last = { files: declarations, plugins, offer }
             return offer
           },
           [Symbol.dispose]: () => {

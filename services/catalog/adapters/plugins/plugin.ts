@@ -29,7 +29,7 @@ export class Plugin {
   readonly #closed = new AbortController()
   #failure: PluginFailure | undefined
   #settled: Promise<void> | undefined
-  #known: Promise<void> | undefined
+  #ready: Promise<void> | undefined
   #run: PluginRun | undefined
   readonly #module: PluginModule
   /** When processes that it ran in ended within the last minute, by the monotonic clock. */
@@ -79,9 +79,9 @@ export class Plugin {
   }
 
   /** The same, but resolves after a time limit as well, which all callers share. */
-  known(): Promise<void> {
-    this.#known ??= waitAtMost(this.settled())
-    return this.#known
+  ready(): Promise<void> {
+    this.#ready ??= waitAtMost(this.settled())
+    return this.#ready
   }
 
   /** Calls the plugin. Throws PluginFailed, RunEnded, the Error that it threw, or the signal's reason. */

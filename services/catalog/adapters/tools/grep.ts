@@ -63,8 +63,8 @@ export const grepTool = (threads: SearchThreads): Tool<Input> => ({
         const files = new FileTexts(directory)
         const late = await searchInTime(signal, async () => {
           await using thread = await threads.take(signal)
-          const found = one ? [{ real, path: '' }] : wanted(walk, included)
-          for await (const { names, texts } of files.batches(found, thread.memory)) {
+          const entries = one ? [{ real, path: '' }] : wanted(walk, included)
+          for await (const { names, texts } of files.batches(entries, thread.memory)) {
             const limit = MAX_MATCHES + 1 - lines.length
             await thread.search({ source: pattern, flags, limit, texts }, signal, (matches) => {
               for (const { text, line, content } of matches) lines.push(`${names[text]}:${line}: ${content}`)
@@ -89,10 +89,10 @@ function checkExpression(pattern: string, flags: string): void {
 }
 
 async function* wanted(
-  found: AsyncIterable<WalkedFile>,
+  entries: AsyncIterable<WalkedFile>,
   included: (path: string) => boolean,
 ): AsyncGenerator<WalkedFile> {
-  for await (const file of found) {
+  for await (const file of entries) {
     if (included(file.path) && (!SECRETS.test(file.path) || NO_SECRETS.test(file.path))) yield file
   }
 }
@@ -113,11 +113,11 @@ class FileTexts {
   }
 
   /** Reads as many texts into the memory as fit at once; the next batch follows when these are not needed any more. */
-  async *batches(found: AsyncIterable<WalkedFile> | Iterable<WalkedFile>, memory: Buffer): AsyncGenerator<Batch> {
+  async *batches(entries: AsyncIterable<WalkedFile> | Iterable<WalkedFile>, memory: Buffer): AsyncGenerator<Batch> {
     let names: string[] = []
     let texts: TextSpan[] = []
     let start = 0
-    for await (const { real } of found) {
+    for await (const { real } of entries) {
       const length = await this.#read(real, memory.subarray(start))
       if (length === undefined) continue
       names.push(nameIn(this.#directory, real))

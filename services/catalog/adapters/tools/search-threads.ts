@@ -121,7 +121,7 @@ export class SearchThread implements AsyncDisposable {
    * signal's reason if it aborts, and ToolError if the thread fails, for example because of a lack of memory; then the
    * thread has ended.
    */
-  search(request: SearchRequest, signal: AbortSignal, found: (matches: readonly Match[]) => void): Promise<void> {
+  search(request: SearchRequest, signal: AbortSignal, onMatches: (matches: readonly Match[]) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const worker = this.#worker
       const settle = (act: () => void): void => {
@@ -129,7 +129,7 @@ export class SearchThread implements AsyncDisposable {
         signal.removeEventListener('abort', onAbort)
         act()
       }
-      const onMessage = (answer: SearchAnswer): void => (answer === 'done' ? settle(resolve) : found(answer))
+      const onMessage = (answer: SearchAnswer): void => (answer === 'done' ? settle(resolve) : onMatches(answer))
       const onExit = (): void => settle(() => reject(new ToolError('search_failed', this.#failure)))
       const onAbort = (): void => {
         this.#usable = false

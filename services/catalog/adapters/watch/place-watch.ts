@@ -35,11 +35,11 @@ export class PlaceWatch implements Disposable {
   }
 
   /** Watches these places from now on. Costs nothing while they are the same and no watch has ended. */
-  follow(found: WatchedPlaces): void {
-    const places = found.places.join('\0')
+  follow(watched: WatchedPlaces): void {
+    const places = watched.places.join('\0')
     if (this.#disposed || places === this.#places || this.#following !== undefined) return
     this.#places = places
-    this.#following = this.#watchAll(found).finally(() => {
+    this.#following = this.#watchAll(watched).finally(() => {
       this.#following = undefined
       // Nobody watched while they were looked for.
       this.#options.changed()

@@ -95,11 +95,11 @@ function readAgents(value: unknown): ReadonlyMap<string, AgentEntry> {
   }).agents
 }
 
-function readNames<T extends string>(value: unknown, kind: string, known: readonly T[]): T[] {
+function readNames<T extends string>(value: unknown, kind: string, names: readonly T[]): T[] {
   return readList(value, `${kind}s`).map((name) => {
-    const found = known.find((candidate) => candidate === name)
-    if (found !== undefined) return found
-    throw new DocumentError(`There is no ${kind} ${String(name).slice(0, 64)}; there are ${known.join(', ')}.`)
+    const match = names.find((candidate) => candidate === name)
+    if (match !== undefined) return match
+    throw new DocumentError(`There is no ${kind} ${String(name).slice(0, 64)}; there are ${names.join(', ')}.`)
   })
 }
 

@@ -6,11 +6,11 @@ interface Root {
   readonly anchors: ReadonlyMap<unknown, unknown>
 }
 
-function anchorsIn(value: unknown, found = new Map<unknown, unknown>()): ReadonlyMap<unknown, unknown> {
-  if (typeof value !== 'object' || value === null) return found
-  if (isObject(value)) found.set(value.$anchor, value).set(value.$dynamicAnchor, value)
-  for (const member of Object.values(value)) anchorsIn(member, found)
-  return found
+function anchorsIn(value: unknown, anchors = new Map<unknown, unknown>()): ReadonlyMap<unknown, unknown> {
+  if (typeof value !== 'object' || value === null) return anchors
+  if (isObject(value)) anchors.set(value.$anchor, value).set(value.$dynamicAnchor, value)
+  for (const member of Object.values(value)) anchorsIn(member, anchors)
+  return anchors
 }
 
 /** Keywords whose subschemas apply to the same value as the schema that contains them. */
@@ -32,8 +32,8 @@ function hasLoop(schema: unknown, root: Root, seen: Map<unknown, boolean>): bool
 
 function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
   if (!isObject(schema)) return false
-  const known = seen.get(schema)
-  if (known !== undefined) return !known
+  const isLoopFree = seen.get(schema)
+  if (isLoopFree !== undefined) return !isLoopFree
   seen.set(schema, false)
   const within = SAME_VALUE.flatMap((name) => {
     const member = schema[name]

@@ -57,17 +57,17 @@ async function learn(
   { sessions }: Collections,
   workspace: string,
   projectId: string | undefined,
-  known: Map<string, SessionFacts>,
+  facts: Map<string, SessionFacts>,
   records: readonly ActivityRecord[],
 ): Promise<void> {
-  const fresh = [...new Set(records.map(({ sessionId }) => sessionId))].filter((id) => !known.has(id))
+  const fresh = [...new Set(records.map(({ sessionId }) => sessionId))].filter((id) => !facts.has(id))
   if (fresh.length === 0) return
-  for (const id of fresh) known.set(id, undefined)
+  for (const id of fresh) facts.set(id, undefined)
   const projection = { sessionId: 1, parentId: 1, projectId: 1, base: 1 } as const
   const filter = { _id: { $in: fresh.map((id) => keyOf(workspace, id)) } }
   const cursor = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
   for (const session of await cursor.toArray()) {
     const isWanted = projectId === undefined || session.projectId === projectId
-    known.set(session.sessionId, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
+    facts.set(session.sessionId, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
   }
 }

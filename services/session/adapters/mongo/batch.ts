@@ -62,7 +62,7 @@ export class MongoBatch implements Transaction {
 
   add(revision: Revision): void {
     const { state, leaseNow } = revision
-    this.#document = this.readState().then((found) => found && { ...found, state, leaseNow })
+    this.#document = this.readState().then((before) => before && { ...before, state, leaseNow })
     const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
     const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
     const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }

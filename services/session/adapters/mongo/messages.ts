@@ -17,17 +17,17 @@ export async function readStored(
 ): Promise<StoredMessage[]> {
   const steps = records.filter(({ type }) => type === 'assistant')
   const workspace = records[0]?.workspace ?? ''
-  const found = new Map<string, PartRecord[]>()
+  const byMessage = new Map<string, PartRecord[]>()
   if (steps.length > 0) {
     const filter = { workspace, message: { $in: steps.map(({ id }) => id) } }
     const sort = { workspace: 1, message: 1, attempt: 1, ordinal: 1 } as const
     for await (const part of parts.find<PartRecord>(filter, { ...options, sort })) {
-      const ofMessage = found.get(part.message)
-      if (ofMessage === undefined) found.set(part.message, [part])
+      const ofMessage = byMessage.get(part.message)
+      if (ofMessage === undefined) byMessage.set(part.message, [part])
       else ofMessage.push(part)
     }
   }
-  return records.map((record) => toStoredMessage(record, found.get(record.id) ?? []))
+  return records.map((record) => toStoredMessage(record, byMessage.get(record.id) ?? []))
 }
 
 export async function listMessages(
@@ -74,12 +74,12 @@ async function countFitting(
   let from = start
   for (let some = FIRST; ; some *= 4) {
     const wanted = Math.min(some, most - sizes.length)
-    const found = await measure(from, wanted)
-    const parts = await sizesOf(collections, workspace, found)
-    for (const { id, bytes } of found) sizes.push({ bytes: bytes + RECORD_BYTES + (parts.get(id) ?? 0) })
+    const more = await measure(from, wanted)
+    const parts = await sizesOf(collections, workspace, more)
+    for (const { id, bytes } of more) sizes.push({ bytes: bytes + RECORD_BYTES + (parts.get(id) ?? 0) })
     const fits = fitting(sizes, bytes)
-    if (!fits.all || found.length < wanted || sizes.length === most) return fits
-    from = found.at(-1)?.seq ?? from
+    if (!fits.all || more.length < wanted || sizes.length === most) return fits
+    from = more.at(-1)?.seq ?? from
   }
 }
 

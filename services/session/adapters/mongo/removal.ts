@@ -101,23 +101,23 @@ export class MongoRemoval implements SessionRemoval {
   async #remove(
     batch: MongoBatch,
     workspace: string,
-    found: readonly SessionBelow[],
+    family: readonly SessionBelow[],
     hasBelow: boolean,
   ): Promise<readonly Removal[]> {
     const { collections, clock, newId } = this.#parts
     const { sessions, hiddenSessions, requests, events } = collections
     const options = { ...LIMIT, session: batch.session }
-    const hidden = found.map(({ session: document, ancestors }) => {
+    const hidden = family.map(({ session: document, ancestors }) => {
       const { sessionId, base, seq } = document
       const above = hasBelow ? ancestors : undefined
       const tools = leftTools(toRemoved(document))
       return hiddenDocument(base, { workspace, sessionId, kind: 'removal', seq, tools, above })
     })
-    const deleted = found.map(({ session: document, ancestors }) => {
+    const deleted = family.map(({ session: document, ancestors }) => {
       const record = eventRecord(workspace, deletedEvent(toRemoved(document), ancestors, clock.now(), newId))
       return { _id: keyOf(workspace, record.id), ...record }
     })
-    const ids = found.map(({ session }) => session.sessionId)
+    const ids = family.map(({ session }) => session.sessionId)
     await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)
     await hiddenSessions.insertMany(hidden, options)
     await requests.deleteMany({ workspace, sessionId: { $in: ids }, reply: null }, options)

@@ -121,8 +121,8 @@ class MongoSessionStore
     view: (view: SessionView, read: R) => T,
   ): Promise<T> {
     const reads = this.#reads(key.workspace, key.sessionId)
-    const found = this.#require(key, await reads.state())
-    return view(found, await read(reads))
+    const current = this.#require(key, await reads.state())
+    return view(current, await read(reads))
   }
 
   acquireLease(owner: string, durationMs: number, except: readonly string[] = []): Promise<AcquiredLease | undefined> {

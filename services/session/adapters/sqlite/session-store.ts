@@ -70,11 +70,11 @@ export class SqliteSessionStore
     const { file, log, changes, newId } = this.#parts
     const { result, revision } = await file.decideAndWrite(
       () => {
-        const found = this.#find(key)
-        const { number, state, now } = found
+        const view = this.#find(key)
+        const { number, state, now } = view
         const revision = new Revision(state, now, now, newId)
         // What SqliteReads returns is there at once.
-        const result = decide(revision, read(this.#reads(workspace, found, claimId)) as R)
+        const result = decide(revision, read(this.#reads(workspace, view, claimId)) as R)
         revision.finish()
         return { result, revision, number }
       },
@@ -95,8 +95,8 @@ export class SqliteSessionStore
     read: (reads: SessionReads) => Maybe<R>,
     view: (view: SessionView, read: R) => T,
   ): Promise<T> {
-    const found = this.#find(key)
-    return view(found, read(this.#reads(key.workspace, found, readTakenId)) as R)
+    const current = this.#find(key)
+    return view(current, read(this.#reads(key.workspace, current, readTakenId)) as R)
   }
 
   async acquireLease(

@@ -152,13 +152,13 @@ function withItem({ sessionId, createTime }: EventRecord, { event }: StoredEvent
 
 function withPart({ event }: StoredEvent, held: string): EventInit {
   const whole = parsePart(held)
-  const { part: said } = whole
+  const { part } = whole
   if (event.case === 'partEnded') {
-    const state = said.case === 'reasoning' ? said.value.state : undefined
+    const state = part.case === 'reasoning' ? part.value.state : undefined
     return { case: 'partEnded', value: { part: event.value.part, text: saidIn(whole), state } }
   }
-  if (said.case !== 'tool') return event
-  const { input = {}, content, metadata } = said.value
+  if (part.case !== 'tool') return event
+  const { input = {}, content, metadata } = part.value
   switch (event.case) {
     case 'toolCalled': {
       const { messageId, callId } = event.value

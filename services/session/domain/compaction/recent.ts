@@ -22,8 +22,8 @@ export interface Room {
 export function recentOf(turns: readonly Message[], { bytes, contextLength = Infinity }: Room): string {
   const input = turns.findLastIndex(isInput)
   let room = Math.min(MOST_RECENT, Math.floor(Math.min(bytes, contextLength * BYTES_OF_TOKEN) * SHARE))
-  const said = input < 0 ? undefined : turnText(turns[input] as Message)
-  const last = said && beginningOf(said.text, Math.floor(room / 2))
+  const line = input < 0 ? undefined : turnText(turns[input] as Message)
+  const last = line && beginningOf(line.text, Math.floor(room / 2))
   room -= bytesIn(last ?? '')
   const kept: string[] = []
   let at = turns.length - 1

@@ -37,9 +37,9 @@ export function turnText({ kind }: Message): TurnText | undefined {
   }
 }
 
-function same(who: string, said: string): TurnText | undefined {
-  if (said.trim() === '') return undefined
-  const text = `${who}: ${said}`
+function same(who: string, words: string): TurnText | undefined {
+  if (words.trim() === '') return undefined
+  const text = `${who}: ${words}`
   return { text, short: text }
 }
 

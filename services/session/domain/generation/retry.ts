@@ -29,9 +29,9 @@ export function retryDelay(
 ): number | undefined {
   if (attempt > MAX_RETRIES || (reason !== undefined && !RETRYABLE.has(reason))) return undefined
   const delay = FIRST_MS * 2 ** (attempt - 1) * (0.75 + random() / 2)
-  const said = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
-  if (said !== undefined && said > LONGEST_MS) return undefined
-  return Math.round(Math.max(delay, said ?? 0))
+  const wait = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
+  if (wait !== undefined && wait > LONGEST_MS) return undefined
+  return Math.round(Math.max(delay, wait ?? 0))
 }
 
 /** RFC 9110 section 10.2.3. */

@@ -26,9 +26,9 @@ export function requestPermission(revision: Revision, request: PermissionRequest
 }
 
 /** The request, if it waits: nobody has answered it, and it has not expired. */
-export function waitingRequest(known: RequestEntry | undefined, now: number): PermissionRequest | undefined {
-  if (known === undefined || known.answer !== undefined) return undefined
-  return known.request.expireTime > now ? known.request : undefined
+export function waitingRequest(entry: RequestEntry | undefined, now: number): PermissionRequest | undefined {
+  if (entry === undefined || entry.answer !== undefined) return undefined
+  return entry.request.expireTime > now ? entry.request : undefined
 }
 
 /** Ends a waiting request. */

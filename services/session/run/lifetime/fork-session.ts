@@ -79,8 +79,8 @@ async function findPermissions(
   call: PeerCall,
 ): Promise<Session['permissions']> {
   if (parentId === undefined) return permissions
-  const found = readAncestors(dependencies, call, id, (question) => question())
-  const [own, ...ancestors] = await found.catch((error: unknown): never => {
+  const line = readAncestors(dependencies, call, id, (question) => question())
+  const [own, ...ancestors] = await line.catch((error: unknown): never => {
     throw error instanceof RunFailure ? sessionNotFound(id) : error
   })
   if (own === undefined) throw sessionNotFound(id)

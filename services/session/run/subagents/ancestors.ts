@@ -25,11 +25,11 @@ export async function readAncestors(
 ): Promise<readonly Ancestor[]> {
   const ancestors: Session[] = []
   for (let id = first; id !== undefined; id = ancestors.at(-1)?.parentId) {
-    const found = await store.getSession(call.principal.workspaceId, id)
-    if (found === undefined) {
+    const parent = await store.getSession(call.principal.workspaceId, id)
+    if (parent === undefined) {
       throw new RunFailure(structuredError('session.parent_removed', `The parent session was removed: ${id}`))
     }
-    ancestors.push(found)
+    ancestors.push(parent)
   }
   return Promise.all(ancestors.map((session) => callPeer(() => readAncestor(catalog, call, session))))
 }
@@ -38,8 +38,8 @@ async function readAncestor(catalog: Catalog, call: PeerCall, session: Session):
   const { agent, directory } = session
   const own = session.permissions?.rules ?? []
   try {
-    const found = (await catalog.getAgent(call, directory, agent)).agent
-    return { agentId: found.agentId, agent: found.permissions, session: own }
+    const definition = (await catalog.getAgent(call, directory, agent)).agent
+    return { agentId: definition.agentId, agent: definition.permissions, session: own }
   } catch (error) {
     if (!(error instanceof Rejection) || !UNUSABLE.test(error.reason)) throw error
     return { agentId: agent ?? '', agent: UNKNOWN, session: own }

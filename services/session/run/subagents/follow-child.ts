@@ -140,9 +140,9 @@ function isOver({ outcome, goesOn = outcome === Outcome.INTERRUPTED }: RunEnded)
 /** How the run of a task ended, and its last answer; undefined: the session is gone. */
 async function readEnd(run: RunContext, sessionId: string, promptId: string) {
   const { store, tenure } = run
-  const found = await findEnd(run, sessionId, promptId)
-  if (found === undefined) return undefined
-  const { begin, end, idle } = found
+  const ending = await findEnd(run, sessionId, promptId)
+  if (ending === undefined) return undefined
+  const { begin, end, idle } = ending
   const anchor = { seq: end, direction: 'next' } as const
   const query = { type: 'assistant', order: Order.DESCENDING, limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
   const steps = await store.listMessages(tenure.lease.workspace, sessionId, query)

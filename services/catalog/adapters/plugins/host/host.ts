@@ -84,9 +84,9 @@ async function watch(): Promise<void> {
   for (;;) {
     const busy = [...threads.values()].some((thread) => thread.busy)
     await new Promise((resolve) => setTimeout(resolve, busy ? BUSY_MS : CALM_MS))
-    const known = await Promise.all([...threads.values()].map((thread) => thread.look()))
-    const answers = known.filter((bytes) => bytes !== undefined)
-    if (answers.length === known.length) checkRest(answers.reduce((sum, bytes) => sum + bytes, 0))
+    const sizes = await Promise.all([...threads.values()].map((thread) => thread.look()))
+    const answers = sizes.filter((bytes) => bytes !== undefined)
+    if (answers.length === sizes.length) checkRest(answers.reduce((sum, bytes) => sum + bytes, 0))
   }
 }
 
@@ -105,9 +105,9 @@ async function settle(thread: PluginThread): Promise<void> {
   forgiven = Math.max(forgiven, process.memoryUsage.rss())
 }
 
-function checkRest(known: number): void {
+function checkRest(ofThreads: number): void {
   if (ending > 0) return
-  const taken = process.memoryUsage.rss() - known
+  const taken = process.memoryUsage.rss() - ofThreads
   forgiven = Math.max(REST_BYTES, Math.min(forgiven, taken))
   const rest = taken - forgiven
   const [first, second] = threads.values()

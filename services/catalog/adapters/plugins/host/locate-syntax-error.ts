@@ -17,11 +17,11 @@ const ADVICE =
  */
 export function locateSyntaxError(error: unknown, files: Iterable<string>): unknown {
   if (!(error instanceof SyntaxError)) return error
-  const shown = placeInStack(error.stack)
-  if (shown !== undefined && OF_ES_MODULES.test(error.message)) {
-    return new SyntaxError(`${shown}: ${error.message}. ${ADVICE}`)
+  const named = placeInStack(error.stack)
+  if (named !== undefined && OF_ES_MODULES.test(error.message)) {
+    return new SyntaxError(`${named}: ${error.message}. ${ADVICE}`)
   }
-  const place = shown ?? findPlace(error.message, [...files].slice(-MOST_FILES).reverse())
+  const place = named ?? findPlace(error.message, [...files].slice(-MOST_FILES).reverse())
   return place === undefined ? error : new SyntaxError(`${place}: ${error.message}`)
 }
 

@@ -150,10 +150,10 @@ export class MongoEventLog implements AsyncDisposable {
     { place: from, lost }: { readonly place: LogPlace; readonly lost: LostEvents },
     signal: AbortSignal,
   ): AsyncGenerator<TailItem, LogPlace> {
-    const asked = { collections: this.#collections, texts: this.#texts, feed, workspace, isExpired: this.#isExpired }
+    const reading = { collections: this.#collections, texts: this.#texts, feed, workspace, isExpired: this.#isExpired }
     let reached = from
     try {
-      for await (const { place, record } of placedEvents(asked, from, signal)) {
+      for await (const { place, record } of placedEvents(reading, from, signal)) {
         const items = record === undefined ? [] : await this.#itemsOf({ record, place }, lost, signal)
         reached = place
         yield* items

@@ -81,8 +81,8 @@ export class EventTexts {
   }
 
   #read(record: EventRecord): Promise<LogEvent | undefined> {
-    const known = this.#readings.get(record)
-    if (known !== undefined) return known
+    const earlier = this.#readings.get(record)
+    if (earlier !== undefined) return earlier
     const reading = this.#complete(record)
     this.#readings.set(record, reading)
     reading.catch(() => this.#readings.delete(record))

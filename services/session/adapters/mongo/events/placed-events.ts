@@ -11,7 +11,7 @@ const AWAIT_MS = 50
 const BATCH = 100
 const BATCH_CHARACTERS = 1_000_000
 
-interface Asked {
+interface Reading {
   readonly collections: Collections
   readonly texts: EventTexts
   readonly feed: EventFeed
@@ -27,8 +27,8 @@ type Placed = { readonly place: LogPlace; readonly record: EventRecord | undefin
  * The events of a workspace in the server's log after a place, without those of sessions that were removed, as far as
  * the feed knows. They are read in batches, which end where nothing more waits or where the feed begins.
  */
-export async function* placedEvents(asked: Asked, after: LogPlace, signal: AbortSignal): AsyncGenerator<Placed> {
-  const { collections, feed, workspace } = asked
+export async function* placedEvents(reading: Reading, after: LogPlace, signal: AbortSignal): AsyncGenerator<Placed> {
+  const { collections, feed, workspace } = reading
   const pipeline = [{ $match: { operationType: 'insert', 'fullDocument.workspace': workspace } }]
   let batch: PlacedEvent[] = []
   let characters = 0
@@ -39,7 +39,7 @@ export async function* placedEvents(asked: Asked, after: LogPlace, signal: Abort
     }
     const isFull = batch.length >= BATCH || characters >= BATCH_CHARACTERS
     if (!isFull && change !== undefined && !feed.stream.covers(place)) continue
-    yield* withoutRemoved(asked, batch)
+    yield* withoutRemoved(reading, batch)
     yield { place, record: undefined }
     batch = []
     characters = 0
@@ -47,15 +47,15 @@ export async function* placedEvents(asked: Asked, after: LogPlace, signal: Abort
 }
 
 /** Whoever takes these may be slow, so what is removed in the meantime is noticed. */
-async function* withoutRemoved(asked: Asked, batch: readonly PlacedEvent[]): AsyncGenerator<Placed> {
-  const { texts, feed, isExpired } = asked
+async function* withoutRemoved(reading: Reading, batch: readonly PlacedEvent[]): AsyncGenerator<Placed> {
+  const { texts, feed, isExpired } = reading
   let owned: ReadonlySet<EventRecord> | undefined
   let removals = feed.removals
   for (const [i, { place, record }] of batch.entries()) {
     const isFirst = owned === undefined
     while (owned === undefined || removals !== feed.removals) {
       removals = feed.removals
-      owned = await readOwned(asked, batch.slice(i))
+      owned = await readOwned(reading, batch.slice(i))
     }
     if (isFirst) texts.prepare([...owned].filter((one) => !isExpired(one)))
     yield { place, record: owned.has(record) ? record : undefined }
@@ -63,7 +63,10 @@ async function* withoutRemoved(asked: Asked, batch: readonly PlacedEvent[]): Asy
 }
 
 /** The server's log also contains the events of removed sessions. */
-async function readOwned({ collections, workspace }: Asked, batch: readonly PlacedEvent[]): Promise<Set<EventRecord>> {
+async function readOwned(
+  { collections, workspace }: Reading,
+  batch: readonly PlacedEvent[],
+): Promise<Set<EventRecord>> {
   const records = batch.map(({ record }) => record)
   const deletions = records.filter(isDeletion)
   const others = records.filter((record) => !isDeletion(record))

@@ -13,7 +13,7 @@ export interface EventQuery {
   readonly limit: number
 }
 
-interface Asked extends EventQuery {
+interface Reading extends EventQuery {
   readonly workspace: string
   readonly sessionId: string
   /** The session's own numbers are above this. */
@@ -24,7 +24,7 @@ interface Asked extends EventQuery {
 export async function listSessionEvents(
   { events }: Collections,
   texts: EventTexts,
-  { workspace, sessionId, base, afterSeq, limit }: Asked,
+  { workspace, sessionId, base, afterSeq, limit }: Reading,
   signal: AbortSignal,
 ): Promise<SessionEvents> {
   const own = { workspace, sessionId, seq: { $gt: base } }
@@ -32,13 +32,13 @@ export async function listSessionEvents(
   const first = await events.findOne(own, { ...options, projection: { seq: 1, data: 1 } })
   const after = { ...own, seq: { $gt: Math.max(afterSeq, base) } }
   const records = await events.find(after, { ...options, limit }).toArray()
-  const found: SessionEvents['events'][number][] = []
+  const listed: SessionEvents['events'][number][] = []
   let characters = 0
   for (let at = 0; at < records.length && characters < PAGE_CHARACTERS; at += AT_ONCE) {
     const some = records.slice(at, at + AT_ONCE).map((record) => texts.complete(record, signal))
     const complete = (await Promise.all(some)).filter((event) => event !== undefined)
-    found.push(...complete)
+    listed.push(...complete)
     characters += charactersOf(complete.map(({ event }) => event))
   }
-  return { events: found, missed: !isKept(first, afterSeq) }
+  return { events: listed, missed: !isKept(first, afterSeq) }
 }
