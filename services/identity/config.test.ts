@@ -53,7 +53,7 @@ test('a bootstrap key has 16 to 512 visible ASCII characters, and the message ne
   }
 })
 
-test('a bootstrap key that has the form of an access token would be taken for one, and is refused', () => {
+test('a bootstrap key that has the form of an access token is refused', () => {
   const keyOf = (PORTICO_BOOTSTRAP_API_KEY: string) => readConfig({ PORTICO_BOOTSTRAP_API_KEY }).apiKey
   for (const good of [
     'eyJ-is-only-the-beginning',
@@ -110,7 +110,7 @@ test('networks of issuers come with the certificates that are trusted there, and
   assert.deepEqual(read([{ networks, caFile: relative('.', caFile) }])[0]?.caFile, caFile)
 })
 
-test('a network, host or file that cannot be used is a problem of the setting, and no message shows what a file holds', () => {
+test('a network, host or file that cannot be used is a problem of its setting, whose message shows nothing of a file', () => {
   using folder = scratchDirectory()
   const bad = join(folder.path, 'bad')
   writeFileSync(bad, 'secret\nsecret')

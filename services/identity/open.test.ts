@@ -31,7 +31,7 @@ function kindOf(identity: Opened, key: string) {
 
 function suite(name: string, create: () => Promise<Place>, options = {}): void {
   describe(`the first keys, on ${name}`, options, () => {
-    test('the first start makes up both keys and gives them out once', async () => {
+    test('the first start creates both keys and shows them once', async () => {
       await using place = await create()
       await using first = await start(place)
       const { createdManagementKey, createdApiKey, workspaceId } = first.bootstrap
@@ -44,7 +44,7 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
       assert.equal(principal?.workspaceId, workspaceId)
     })
 
-    test('a key that the operator chose is not given out, and the other one is still made up', async () => {
+    test('a key that the operator chose is not shown, and the other one is still created', async () => {
       await using place = await create()
       const key = 'sk-chosen-by-the-operator'
       await using identity = await start(place, { PORTICO_BOOTSTRAP_API_KEY: key })
@@ -103,7 +103,7 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
       })
     })
 
-    test('of processes that start at once, one creates the keys, and all serve one workspace', async () => {
+    test('one of several processes that start at once creates the keys, and all serve one workspace', async () => {
       await using place = await create()
       await using stack = new AsyncDisposableStack()
       const all = await Promise.all(Array.from({ length: 4 }, () => start(place)))

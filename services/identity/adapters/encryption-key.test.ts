@@ -30,7 +30,7 @@ test('two folders have two keys', () => {
   assert.notEqual(folderEncryptionKey(one.path, false), folderEncryptionKey(two.path, false))
 })
 
-test('a missing key that something was encrypted with is not replaced', () => {
+test('a missing key is not replaced when something was encrypted with it', () => {
   using folder = scratchDirectory()
   const path = encryptionKeyPath(folder.path)
   const missing = `${path} is missing, which the signing keys in the store are encrypted with: restore it`

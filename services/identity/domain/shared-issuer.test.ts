@@ -17,7 +17,7 @@ test('a policy on a shared issuer causes a warning unless its subject is pinned'
   }
 })
 
-test('the issuer of one organization is not shared, also at the host of a shared one', () => {
+test('an issuer of one organization is not shared, even at the host of a shared one', () => {
   for (const url of [
     'https://token.actions.githubusercontent.com/octo-enterprise',
     'https://gitlab.example.com',
@@ -31,7 +31,7 @@ test('the issuer of one organization is not shared, also at the host of a shared
   }
 })
 
-test('a prefix identifies somebody once it contains the whole name', () => {
+test('a prefix of a subject pins it once it contains the whole name of an owner', () => {
   for (const [url, beginning, names] of [
     ['https://token.actions.githubusercontent.com', 'repo:', false],
     ['https://token.actions.githubusercontent.com', 'repo:acme', false],

@@ -30,14 +30,14 @@ test('a key is published before it signs, for longer than the key set may be kep
   assert.equal(nextSigner(keys, used), undefined)
 })
 
-test('while one key is upcoming no other is made, however often one is requested', () => {
+test('no further key is made while one is upcoming, however often one is requested', () => {
   const keys = keysAfter(first, candidate('two'), { now: NOW, wanted: true }) ?? []
   assert.equal(keysAfter(keys, candidate('three'), { now: NOW + 1, wanted: true }), undefined)
   const used = keys[1]?.timeUsed ?? 0
   assert.deepEqual(kidsOf(keysAfter(keys, candidate('three'), { now: used, wanted: true })), ['one', 'two', 'three'])
 })
 
-test('every 30 days another key begins to sign, published in time; after a longer pause the old one signs until then', () => {
+test('another key begins to sign every 30 days, published in time; after a longer pause the old one signs until then', () => {
   assert.equal(isAnyDue(first, NOW + 29 * DAY), false)
   assert.equal(keysAfter(first, candidate('two'), { now: NOW + 29 * DAY }), undefined)
   for (const now of [NOW + 30 * DAY - KEY_SET_MAX_AGE_MS, NOW + 400 * DAY]) {

@@ -12,7 +12,7 @@ import { hashOf } from '../run/new-key.ts'
 const { WORKSPACE, PERSONAL, MANAGEMENT, LOCAL_OPERATOR, UNSPECIFIED } = Principal_Kind
 
 forEachTransport((name, connect) => {
-  test(`the answer is the record and, this once, the key (${name})`, async () => {
+  test(`creating a key returns its record and, this once, the key itself (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, clock, as, workspaceId } = identity
     for (const [kind, start] of [
@@ -54,7 +54,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(identity.client.createApiKey(request))).reason, 'PRINCIPAL_MISSING')
   })
 
-  test(`a management key makes none of its kind: those are the operator's (${name})`, async () => {
+  test(`a management key cannot create management keys, which only the operator may (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const refusal = await refusalOf(client.createApiKey({ kind: MANAGEMENT, name: 'a key' }, as('management')))
@@ -63,7 +63,7 @@ forEachTransport((name, connect) => {
     assert.ok(!apiKeys.some(({ name }) => name === 'a key'))
   })
 
-  test(`kind, name and expiry are checked (${name})`, async () => {
+  test(`creating a key checks its kind, name and expiry (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, clock, as } = identity
     const good = { kind: WORKSPACE, name: 'a key' }
@@ -162,7 +162,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`a page token of another workspace, or of nobody, is refused (${name})`, async () => {
+  test(`a page token of another workspace, or one that was never issued, is refused (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as, organizationId, create } = identity
     await create()
@@ -227,7 +227,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await refusalOf(foreign), expected(keyId))
   })
 
-  test(`only a management key may change keys, and authority comes before the rest (${name})`, async () => {
+  test(`only a management key may change keys, and this is checked before the request is (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const call = identity.client.updateApiKey(
       { keyId: 'no id', disabled: true, updateMask: { paths: ['disabled'] } },
@@ -246,7 +246,7 @@ forEachTransport((name, connect) => {
 })
 
 forEachTransport((name, connect) => {
-  test(`a deleted key is refused from the next call on, and is no key any more (${name})`, async () => {
+  test(`a deleted key is refused from the next call on, and is neither listed nor found any more (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const { keyId, secret } = await identity.create()
@@ -265,7 +265,7 @@ forEachTransport((name, connect) => {
     })
   })
 
-  test(`only a management key and the operator may delete a key, and an id has the form of one (${name})`, async () => {
+  test(`only a management key and the operator may delete a key, by an id that has the form of one (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const { keyId } = await identity.create()

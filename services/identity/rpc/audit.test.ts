@@ -9,7 +9,7 @@ import { refusalOf } from '#test/support/rejects.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
 forEachTransport((name, connect) => {
-  test(`every change is there with who, before and after, newest first, page by page (${name})`, async () => {
+  test(`the audit log lists every change with its actor and the state before and after, newest first, in pages (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const settings = { name: 'CI', issuerUrl: 'https://issuer.example' }
@@ -40,7 +40,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(positions, [6, 5, 4, 3, 2, 1], 'organization, two keys, three changes')
   })
 
-  test(`exchanges are there, accepted and refused, and found by policy, issuer, kind and time (${name})`, async () => {
+  test(`the audit log lists accepted and refused exchanges, and finds them by policy, issuer, kind and time (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { identity, policy } = federation
     const { organizationId, as } = identity
@@ -62,7 +62,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await list({ until: time, kind: Kind.EXCHANGE_ACCEPTED }), [])
   })
 
-  test(`exchanges and changes are found by key, reason and subject (${name})`, async () => {
+  test(`the audit log finds exchanges and changes by key, reason and subject (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { identity, keyId } = federation
     const { organizationId, as } = identity
@@ -114,7 +114,7 @@ forEachTransport((name, connect) => {
     ])
   })
 
-  test(`the log is for the organization's admins, and a page token belongs to one list (${name})`, async () => {
+  test(`only an admin of the organization reads its audit log, and a page token belongs to one list (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const list = (request: object, kind: 'management' | 'workspace' = 'management') =>

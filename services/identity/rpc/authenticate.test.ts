@@ -36,7 +36,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`the keys that the operator chose are there from the start (${name})`, async () => {
+  test(`the keys that the operator chose are valid from the start (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const management = await present(identity, testKeys.management)
     assert.equal(management.principal?.kind, Principal_Kind.MANAGEMENT)
@@ -57,7 +57,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`an unknown, a disabled and an expired key get the same answer, from the next call on (${name})`, async () => {
+  test(`an unknown, a disabled and an expired key are refused with the same error, from the next call on (${name})`, async () => {
     await using identity = await openIdentity(connect)
     for (const key of ['', 'sk-portico-unknown', 'x'.repeat(5000), `${testKeys.workspace} `, 'ключ']) {
       assert.deepEqual(await refusalOf(present(identity, key)), refused)
@@ -77,7 +77,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await refusalOf(present(identity, expiring.secret)), refused)
   })
 
-  test(`an access token answers the principal of the key that it acts as (${name})`, async () => {
+  test(`an access token yields the principal of the key that it acts as (${name})`, async () => {
     await using identity = await openIdentity(connect)
     await using beside = await openBeside(identity.directory, identity.clock)
     const { keyId, secret } = await identity.create()
@@ -87,7 +87,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`a token whose key is disabled, expired or gone is refused from the next call on, as one that has expired is (${name})`, async () => {
+  test(`a token whose key is disabled, expired or gone is refused from the next call on, just like an expired token (${name})`, async () => {
     await using identity = await openIdentity(connect)
     await using beside = await openBeside(identity.directory, identity.clock)
     const { workspaceId, clock } = identity
@@ -121,7 +121,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await refusalOf(presentToken(identity, elsewhere)), refusedOurs)
   })
 
-  test(`what is no token of ours, and a key in its place, get that answer too (${name})`, async () => {
+  test(`a text that is no access token of ours, even a key, is refused like an unknown key (${name})`, async () => {
     await using identity = await openIdentity(connect)
     for (const text of ['', 'eyJ.eyJ.x', 'x'.repeat(20_000), testKeys.workspace, 'ключ']) {
       assert.deepEqual(await refusalOf(presentToken(identity, text)), refused)

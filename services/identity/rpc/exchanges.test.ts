@@ -37,7 +37,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`whatever is wrong with token or policy gets one answer, and the audit log says what it was (${name})`, async () => {
+  test(`every refusal of a token or a policy is the same error, and the audit log has its reason (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { policy, stores, identity } = federation
     const paused = await federation.addPolicy({ enabled: false })
@@ -65,7 +65,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await refusalOf(federation.exchange()), refused)
   })
 
-  test(`a key that is disabled refuses exchanges as well as its access tokens (${name})`, async () => {
+  test(`a disabled key refuses exchanges as well as its access tokens (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { identity, keyId } = federation
     const { accessToken } = await federation.exchange()
@@ -78,7 +78,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(identity.client.authenticate({ credential }))).reason, 'CREDENTIAL_REFUSED')
   })
 
-  test(`a token passes once where its issuer says so (${name})`, async () => {
+  test(`a token of an issuer with single_use is exchanged only once (${name})`, async () => {
     await using federation = await openFederation(connect)
     const issuer = await federation.addIssuer({ issuerUrl: 'https://once.example', singleUse: true })
     const policy = await federation.addPolicy({ issuerId: issuer.issuerId })
@@ -92,7 +92,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what is not a JWT, or not a request, is reported as such (${name})`, async () => {
+  test(`a text that is no JWT and a field out of bounds are each refused with a reason of their own (${name})`, async () => {
     await using federation = await openFederation(connect)
     assert.equal((await refusalOf(federation.exchange('a.b.c'))).reason, 'SUBJECT_TOKEN_INVALID')
     for (const [token, policyId, field] of [
@@ -106,7 +106,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE, with a time to try again (${name})`, async () => {
+  test(`keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE, with the time of the next try (${name})`, async () => {
     await using federation = await openFederation(connect)
     const keySource = { case: 'jwksUrl', value: 'https://127.0.0.1/jwks' } as const
     const issuer = await federation.addIssuer({ issuerUrl: 'https://away.example', keySource })
@@ -122,7 +122,7 @@ forEachTransport((name, connect) => {
 })
 
 forEachTransport((name, connect) => {
-  test(`what gateways let through is counted together, in steps of two seconds (${name})`, async () => {
+  test(`exchanges that gateways admit are counted together, in steps of two seconds (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, clock } = identity
     const add = async (...counts: number[]) => {

@@ -53,7 +53,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`a change that changed nothing shows the health of the keys as before, any other shows none (${name})`, async () => {
+  test(`an update without a change keeps the health of the keys, any other shows none (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { identity, stores } = federation
     const { organizationId, as } = identity
@@ -105,7 +105,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what can't be saved is reported by its field, also in a change (${name})`, async () => {
+  test(`a setting that cannot be saved is reported by its field, also in an update (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const { issuerId } = await createIssuer(identity)

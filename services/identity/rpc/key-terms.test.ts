@@ -49,7 +49,7 @@ forEachTransport((name, connect) => {
     assert.equal(operator.terms, undefined)
   })
 
-  test(`a change counts from the next call on, and leaves what it does not name (${name})`, async () => {
+  test(`a change of terms counts from the next call on, and leaves members alone that it does not name (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as, clock } = identity
     const { keyId, secret } = await identity.create({ terms, expireTime: clock.time + 1_000 })
@@ -72,7 +72,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await authenticated(), unlimited)
   })
 
-  test(`a key gets itself, a manager any of the workspace, by id or by hash (${name})`, async () => {
+  test(`a key may get itself, and a management key any key of its workspace, by id or by hash (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const made = await client.createApiKey(
@@ -101,7 +101,7 @@ forEachTransport((name, connect) => {
     assert.equal(await reasonOf(client.getApiKey({}, as('management'))), 'REQUEST_INVALID')
   })
 
-  test(`terms that cannot be kept are refused, and the limit of a workspace is the operator's (${name})`, async () => {
+  test(`terms out of bounds are refused, and only the operator may limit a workspace (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const { keyId } = await identity.create({ terms: { limitNanos: 9_000_000_000_000_000_000n } })

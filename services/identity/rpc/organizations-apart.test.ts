@@ -27,7 +27,7 @@ async function addOrganization({ client, federation, as }: TestIdentity, key: To
 }
 
 forEachTransport((name, connect) => {
-  test(`a token for one organization is never good for another, whatever is mixed (${name})`, async () => {
+  test(`a token of one organization is never accepted for another, whatever policy, key and kid are combined (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, federation, clock } = identity
     const organizations = [
@@ -55,7 +55,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what belongs to one organization does not exist for another (${name})`, async () => {
+  test(`the policies, issuers and keys of one organization do not exist for another (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation } = identity
     const one = await addOrganization(identity, newTokenKey('ES256', 'k1'))

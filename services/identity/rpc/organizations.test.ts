@@ -27,7 +27,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(organizations, listed.organizations.slice(1))
   })
 
-  test(`a plan is changed, and an organization that is not there has none (${name})`, async () => {
+  test(`the plan of an organization is changed, and a missing organization has none (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const request = { organizationId, plan: Plan.BUSINESS }
@@ -40,7 +40,7 @@ forEachTransport((name, connect) => {
     })
   })
 
-  test(`organizations are the operator's alone, and requests are checked (${name})`, async () => {
+  test(`only the operator may manage organizations, and requests are checked (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const plan = Plan.FREE

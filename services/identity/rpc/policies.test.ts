@@ -104,7 +104,7 @@ forEachTransport((name, connect) => {
     assert.equal((await federation.getPolicy(own, as('management'))).policy?.revision, 6)
   })
 
-  test(`what can't be saved is reported by its field, also in a change (${name})`, async () => {
+  test(`a setting that cannot be saved is reported by its field, also in an update (${name})`, async () => {
     await using policies = await openPolicies(connect)
     const { identity, create } = policies
     const { federation, as } = identity

@@ -32,7 +32,7 @@ const settingsOf = ({ issuer, keyId }: TestFederation, more: object = {}) =>
   }) as const
 
 forEachTransport((name, connect) => {
-  test(`every step of an exchange is there, in its order, for a policy that is saved and for one that is not (${name})`, async () => {
+  test(`a rehearsal shows every step of an exchange, in order, for a saved and an unsaved policy (${name})`, async () => {
     await using federation = await openFederation(connect)
     for (const policy of [savedOf(federation), settingsOf(federation)]) {
       const { steps, accepted } = await rehearse(federation, federation.token(), policy)
@@ -45,7 +45,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what fails is shown with what was expected and found, and no token is (${name})`, async () => {
+  test(`a failed step shows what was expected and found, and never the token (${name})`, async () => {
     await using federation = await openFederation(connect)
     const condition = 'subject.startsWith("repo:") && "deploy" in scopes'
     const token = federation.token({ scopes: ['read'] })
@@ -68,7 +68,7 @@ forEachTransport((name, connect) => {
       assert.ok(!JSON.stringify(steps.map(({ found }) => found)).includes(part))
   })
 
-  test(`finds that the issuer has been deleted, for a policy whose issuer has (${name})`, async () => {
+  test(`a rehearsal finds that the issuer of its policy has been deleted (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { organizationId, as, federation: client } = federation.identity
     await client.deleteIssuer({ organizationId, issuerId: federation.issuer.issuerId }, as('management'))
@@ -78,7 +78,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([failed?.expected, failed?.found], ['an issuer that is not deleted', 'deleted'])
   })
 
-  test(`a text that is no JWT fails in its form, and the rest is skipped (${name})`, async () => {
+  test(`a text that is no JWT fails in its form, and the further steps are skipped (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { steps, accepted } = await rehearse(federation, 'a.b', savedOf(federation))
     const [form, ...others] = steps
@@ -89,7 +89,7 @@ forEachTransport((name, connect) => {
     assert.ok(others.length === STEP_NAMES.length - 1 && others.every(({ verdict }) => verdict === Verdict.SKIPPED))
   })
 
-  test(`nothing is claimed, recorded or issued (${name})`, async () => {
+  test(`a rehearsal claims, records and issues nothing (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { stores, identity } = federation
     const issuer = await federation.addIssuer({ issuerUrl: 'https://once.example', singleUse: true })
@@ -104,7 +104,7 @@ forEachTransport((name, connect) => {
     await federation.exchange(token, policy.policyId)
   })
 
-  test(`only a management key of the organization may, and only its policies are there (${name})`, async () => {
+  test(`only a management key of the organization may rehearse, and only with policies of that organization (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { federation: client, organizationId, as } = federation.identity
     const policy = savedOf(federation)
@@ -118,7 +118,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what could not be saved cannot be tested (${name})`, async () => {
+  test(`settings that could not be saved cannot be rehearsed (${name})`, async () => {
     await using federation = await openFederation(connect)
     const fieldOf = async (policy: Given, token = federation.token()) =>
       (await refusalOf(rehearse(federation, token, policy))).metadata.field

@@ -8,7 +8,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 
 forEachTransport((name, connect) => {
-  test(`everybody may read the public keys, and how long they may be kept (${name})`, async () => {
+  test(`everybody may read the public keys, and for how long to keep them (${name})`, async () => {
     await using identity = await openIdentity(connect)
     await using beside = await openBeside(identity.directory, identity.clock)
     const { keys, maxAgeSeconds } = await identity.federation.listSigningKeys({})
@@ -33,7 +33,7 @@ forEachTransport((name, connect) => {
     assert.equal(kidOf(await mintNow(identity, beside)), next?.kid)
   })
 
-  test(`only the operator rotates (${name})`, async () => {
+  test(`only the operator may rotate the signing key (${name})`, async () => {
     await using identity = await openIdentity(connect)
     for (const kind of ['workspace', 'personal', 'management'] as const) {
       const refusal = await refusalOf(identity.federation.rotateSigningKey({}, identity.as(kind)))

@@ -24,7 +24,7 @@ test('a start removes expired entries, some at a time, until nothing is left', a
   assert.deepEqual(calls, Array(4).fill([70 * DAY_MS, 500]))
 })
 
-test('a stop waits for the commit that is under way, and begins no other', async () => {
+test('a stop waits for the commit in progress, and begins no other', async () => {
   const { promise, resolve } = Promise.withResolvers<number>()
   let calls = 0
   const audit = {
@@ -45,7 +45,7 @@ test('a stop waits for the commit that is under way, and begins no other', async
   assert.equal(calls, 1)
 })
 
-test('a store that is away is a line in the log', async () => {
+test('a removal that fails because the store is away is a line in the log', async () => {
   const lines: string[] = []
   const logger = pino({}, { write: (line: string) => void lines.push(line) })
   const audit = { expire: () => Promise.reject(new Error('away')) }

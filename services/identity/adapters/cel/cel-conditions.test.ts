@@ -43,7 +43,7 @@ test('ordinary conditions are accepted and evaluated', () => {
   }
 })
 
-test('a failing condition is an error and not a yes, unless the rest decides', () => {
+test('a condition that fails gives an error and not a yes, unless the rest of it decides', () => {
   const { stackTraceLimit } = Error
   assert.equal(read('scopes[5] == "read"').evaluate(claims), 'error')
   assert.equal(read('!(scopes[5] == "read")').evaluate(claims), 'error')
@@ -53,7 +53,7 @@ test('a failing condition is an error and not a yes, unless the rest decides', (
   assert.equal(Error.stackTraceLimit, stackTraceLimit, 'errors of others keep their stacks')
 })
 
-test('the claims that a condition reads are known', () => {
+test('a condition reports whether it reads scopes and token_type', () => {
   const used = (text: string) => {
     const { usesScopes, usesTokenType } = read(text)
     return [usesScopes, usesTokenType]
@@ -118,7 +118,7 @@ test('a misspelt name gets a suggestion', () => {
   }
 })
 
-test('anything not on the list is refused when a condition is saved, with its position', () => {
+test('a condition that uses anything not on the list is refused when it is saved, with the position', () => {
   for (const [text, problem] of [
     ['subject.matches("^(a+)+$")', 'must not use matches() (line 1, character 8)'],
     ['subject == "a" &&\n  dyn(subject).matches("a")', 'must not use matches() (line 2, character 15)'],
@@ -154,7 +154,7 @@ test('anything not on the list is refused when a condition is saved, with its po
   }
 })
 
-test('what implementations of CEL evaluate differently is refused when a condition is saved', () => {
+test('a condition that implementations of CEL evaluate differently is refused when it is saved', () => {
   for (const [text, problem] of [
     ['"\u{1f600}" < "\uffff"', 'must use < on integers only'],
     ['true > false', 'must use > on integers only'],

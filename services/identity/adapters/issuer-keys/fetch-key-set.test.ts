@@ -140,7 +140,7 @@ test('a saved address is checked again when it is fetched: the settings may perm
   assert.equal(issuer.connections, 0)
 })
 
-test('a discovery document has at most 64 KB and a key set 256 KB: longer ones are cut off on arrival', async () => {
+test('a discovery document of more than 64 KB, or a key set of more than 256 KB, is cut off on arrival', async () => {
   await using issuer = await startIssuer()
   let sent = 0
   const endless: TestIssuer['answer'] = (_path, response) => {
@@ -174,7 +174,7 @@ test('a discovery document has at most 64 KB and a key set 256 KB: longer ones a
   }
 })
 
-test('nothing compressed is read: it may be far longer than it looks', async () => {
+test('a compressed answer is refused, since it may be far longer than it looks', async () => {
   await using issuer = await startIssuer()
   for (const encoding of ['gzip', 'br', 'identity, gzip']) {
     issuer.answer = (_path, response) => {
@@ -188,7 +188,7 @@ test('nothing compressed is read: it may be far longer than it looks', async () 
   assert.ok(issuer.seen.every(({ headers }) => headers['accept-encoding'] === 'identity'))
 })
 
-test('an endpoint that hangs before, in or after its head, or drips, is left when the time is over', async () => {
+test('a fetch is given up at its deadline when the endpoint hangs before, in or after its head, or sends byte by byte', async () => {
   await using issuer = await startIssuer()
   const head = { 'content-type': 'application/json' }
   const reasons = new Map<string, TestIssuer['answer']>([
@@ -286,7 +286,7 @@ test('an answer has a content type of JSON, and is JSON in UTF-8', async () => {
   }
 })
 
-test('of a member that is there twice the last one counts (RFC 7517 section 4)', async () => {
+test('the last of several members with the same name counts (RFC 7517 section 4)', async () => {
   await using issuer = await startIssuer()
   const { kid, ...nameless } = key
   const twice = (members: object) =>
@@ -299,7 +299,7 @@ test('of a member that is there twice the last one counts (RFC 7517 section 4)',
   assert.deepEqual(await kidsOf(fetched(issuer)), ['one'])
 })
 
-test('how long keys may be kept is read from cache-control', async () => {
+test('cache-control determines how long keys may be kept', async () => {
   await using issuer = await startIssuer()
   const source: KeySource = { case: 'jwksUrl', value: `${issuer.url}${JWKS_PATH}` }
   for (const [value, seconds] of [
@@ -318,7 +318,7 @@ test('how long keys may be kept is read from cache-control', async () => {
   }
 })
 
-test('the address that is connected is the one that was checked: a name is resolved once for each request', async () => {
+test('a request connects to the address that was checked: its name is resolved once', async () => {
   await using issuer = await startIssuer()
   const url = `https://localhost:${issuer.port}`
   issuer.answer = publishes(url, () => [key])

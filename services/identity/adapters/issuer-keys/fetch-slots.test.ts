@@ -5,7 +5,7 @@ import { FetchSlots } from './fetch-slots.ts'
 
 const NEVER = new AbortController().signal
 
-test('never more than 32 run at once, nor 4 of one organization; all get their turn, those of one organization in order', async () => {
+test('at most 32 fetches run at once, and 4 of one organization; all get their turn, those of one organization in order', async () => {
   const slots = new FetchSlots(32, 4)
   const running = new Map<string, number>()
   const [begun, peaks]: [string[], number[]] = [[], []]

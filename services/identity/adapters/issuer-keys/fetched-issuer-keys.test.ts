@@ -87,7 +87,7 @@ test('50 first requests at once make one discovery and one fetch of keys', async
   assert.deepEqual(asked(server), [1, 1])
 })
 
-test('an unknown kid makes no fetch within 30 s of the last success; 30 at once after it make one', async () => {
+test('an unknown kid causes no fetch within 30 s of the last success; 30 at once after that cause one', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const issuer = issuerOf(server)
@@ -130,7 +130,7 @@ test('a failing endpoint is fetched once for each step of the back-off: 1 s, dou
   assert.equal(await tested.found(issuer, named('two')), 'unavailable for 1 s')
 })
 
-test('an unknown kid does not make a failing endpoint be fetched from either', async () => {
+test('an unknown kid causes no fetch from a failing endpoint before its next try', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const issuer = issuerOf(server)
@@ -187,7 +187,7 @@ test('known keys are fetched again before they are old, and a withdrawn key is n
   assert.deepEqual(await tested.found(issuer, named('two')), [])
 })
 
-test('an issuer may declare its keys fresh for less than 10 minutes, down to one', async () => {
+test('an issuer may declare that its keys stay fresh for less than 10 minutes, but not for less than one', async () => {
   for (const [cacheControl, freshMs] of [
     ['max-age=120', 120_000],
     ['no-store', 60_000],
@@ -213,7 +213,7 @@ test('an issuer may declare its keys fresh for less than 10 minutes, down to one
   }
 })
 
-test('a caller that had to wait for keys learns so, and one that found them, fresh or not, does not', async () => {
+test('the answer says whether the caller had to wait for keys', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const waited = async (hint = named('one')) => {
@@ -250,7 +250,7 @@ test('a hanging endpoint is given up, and its waiters are answered', async () =>
   assert.deepEqual(answer, { kind: 'unavailable', problem: 'the keys are still being fetched', retryAfterSeconds: 1 })
 })
 
-test('what one organization says about an issuer does not concern another', async () => {
+test('the keys and failures of an issuer of one organization do not affect another organization', async () => {
   await using server = await publisher(one)
   await using other = await startIssuer()
   other.answer = (_path, response) => json(response, { keys: [{ ...two, kid: 'one' }] })
@@ -273,7 +273,7 @@ test('what one organization says about an issuer does not concern another', asyn
   assert.deepEqual(asked(server), [0, 3])
 })
 
-test('a changed issuer counts from its next use on: its earlier keys, failures and times do not', async () => {
+test('a change of an issuer counts from its next use on, and its earlier keys, failures and times no longer do', async () => {
   await using server = await publisher(one)
   await using moved = await publisher(two)
   await using tested = openKeys({ network: { ...server.network, caFile: undefined } })
@@ -293,7 +293,7 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
   assert.equal(tested.recorded.length, 2)
 })
 
-test('nothing of a deleted issuer waits to be fetched, or is kept', async () => {
+test('a deleted issuer has no fetch waiting and no keys left', async () => {
   await using server = await startIssuer()
   server.answer = () => {}
   await using tested = openKeys(server)
@@ -414,7 +414,7 @@ test('oversized key sets of two organizations evict no key of a third', async ()
   assert.deepEqual(asked(server), [1, 1])
 })
 
-test('each fetch is recorded: when it ended, why it failed, when the next one may be', async () => {
+test('each fetch is recorded, with the time when it ended, its failure, and the time of the next try', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const issuer = issuerOf(server, { revision: 7 })
@@ -470,7 +470,7 @@ test('a stop ends what is being fetched and waits for its record', async () => {
   await waitFor('their connections are closed', () => server.open === 0)
 })
 
-test('the reason why an issuer cannot be saved names the field', async () => {
+test('an issuer that cannot be saved is reported with the field at fault', async () => {
   await using server = await startIssuer()
   await using tested = openKeys(server)
   const problem = (url: string, keySource: KeySource) =>

@@ -74,7 +74,7 @@ test('a host is not an IP literal, in any form that a URL parser takes for one',
   }
 })
 
-test('what a URL parser drops, turns or maps is refused', () => {
+test('an address with characters that a URL parser drops, replaces or maps is refused', () => {
   for (const text of [
     'https://ⓔxample.com',
     'https://exam\tple.com',

@@ -125,7 +125,7 @@ test('an RSA key has 2,048 to 4,096 bits and an odd exponent above 3 and below 2
   for (const n of ['not base64url!', 'AA==', '+/+/', 5, null, ['AQAB'], {}]) notUsed({ ...rsaKey, n }, /its n or e/)
 })
 
-test('a set without a list of keys, or with members that are no objects, is none; a malformed key spoils no other', () => {
+test('a set is refused without a list of keys or with members that are no objects; a malformed key does not affect the others', () => {
   for (const value of [null, [], 'keys', 5, {}, { keys: {} }, { keys: 'x' }, { keys: null }]) {
     assert.match(problemOf(value) ?? '', /no list of keys/)
   }
@@ -161,7 +161,7 @@ test('a key is the same object each time, so that what is derived from it can be
   assert.ok(first !== undefined && first === second)
 })
 
-test('an inline set needs a key that can be used and may have no private one; what is wrong shows none of its values', () => {
+test('an inline set is refused without a usable key or with a private one, in a message that shows none of its values', () => {
   const text = (...keys: Jwk[]) => JSON.stringify({ keys })
   assert.equal(inlineKeySetProblem(text(ecKey, rsaKey)), undefined)
   assert.equal(inlineKeySetProblem(text(ecKey, { kty: 'OKP', kid: 'other' })), undefined)

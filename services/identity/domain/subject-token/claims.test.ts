@@ -27,7 +27,7 @@ test('a missing iss, sub or aud is refused', () => {
   assert.equal(stepOf('claims', checkClaims({})).found, 'iss is missing')
 })
 
-test('the message about what is wrong contains nothing of the token', () => {
+test('the message about a wrong claim contains nothing of the token', () => {
   for (const [claims, problem] of [
     [{ iss: 1 }, 'iss is not a string'],
     [{ sub: undefined }, 'sub is missing'],
@@ -61,7 +61,7 @@ test('a subject that is a number, null, an object or empty is refused', () => {
   for (const iss of [...values, ['https://issuer.test']]) assert.ok(!passes({ iss }), JSON.stringify(iss))
 })
 
-test('over 16 scopes or an entry over 512 characters is refused in any case; wrong types only if they are read', () => {
+test('more than 16 scopes or an entry over 512 characters is refused in any case; wrong types only if they are read', () => {
   assert.ok(passes({ scopes: Array(16).fill('a') }))
   assert.ok(!passes({ scopes: Array(17).fill('a') }))
   assert.ok(!passes({ scopes: Array(17).fill(1) }))
@@ -79,7 +79,7 @@ test('over 16 scopes or an entry over 512 characters is refused in any case; wro
   assert.deepEqual([tokenTypeOf({}), tokenTypeOf({ token_type: 'a' })], ['', 'a'])
 })
 
-test('limits count characters as Unicode does: 512 of two units each pass, 513 do not', () => {
+test('limits count Unicode characters: 512 that take two units each pass, 513 do not', () => {
   const astral = '\u{1f600}'
   for (const [name, of] of [
     ['sub', (text: string) => text],

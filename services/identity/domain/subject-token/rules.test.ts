@@ -50,11 +50,11 @@ test('iss equals the URL of the issuer to the letter', () => {
   }
 })
 
-test('our own tokens are refused, even where our origin had become an issuer', () => {
+test('our own tokens are refused, even if our origin was saved as an issuer', () => {
   assert.equal(checkIssuer({ ...claims, iss: OURS }, OURS, OURS).verdict, Result.FAILED)
 })
 
-test('a deleted issuer refuses', () => {
+test('a token of a deleted issuer is refused', () => {
   assert.deepEqual(checkIssuer(claims, undefined, OURS).verdict, Result.FAILED)
 })
 

@@ -31,7 +31,7 @@ test('a member that is there twice is refused, at any depth and however it is sp
   }
 })
 
-test('a byte order mark, invalid UTF-8 and what is no JSON object are refused', () => {
+test('a byte order mark, invalid UTF-8 and text that is no JSON object are refused', () => {
   assert.equal(problemOf('\ufeff{}'), 'is not a JSON object')
   assert.equal(problemOf(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d)), 'is not UTF-8')
   assert.equal(problemOf(Uint8Array.of(0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d)), 'is not UTF-8')

@@ -35,7 +35,7 @@ test('an access token lives 900 seconds at most, whole ones, and no longer than 
   assert.equal(expiry(NOW + 1), NOW + 1)
 })
 
-test('with under a second left there is no access token', () => {
+test('a subject token with less than a second left yields no access token', () => {
   assert.equal(expiry(NOW + 0.9), undefined)
   assert.equal(expiry(NOW + 1, undefined, NOW * 1000 + 1), undefined)
   assert.equal(expiry(NOW + 60, NOW * 1000 + 999), undefined)
@@ -63,7 +63,7 @@ test('iat after exp is refused, and with a maximum age a token without iat or wi
   assert.ok(!passes({ exp: NOW + 30, iat: NOW - 601 }, 600))
 })
 
-test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, nor does the lifetime gain by it', () => {
+test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, and the lifetime does not grow by any', () => {
   const exp = NOW + 300
   assert.ok(passes({ exp, nbf: NOW + 60, iat: NOW + 60 }))
   assert.ok(!passes({ exp, iat: NOW + 60.5 }))

@@ -14,7 +14,7 @@ const partsOf = (token: string) => token.split('.') as [string, string, string]
 const jsonOf = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-test('a token is at+jwt signed with ES256 by a published key, as anybody can verify who knows the key set', async () => {
+test('a token has the type at+jwt, is signed with ES256, and can be verified with the published key set', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const minted = await replica.tokens.mint(grantAt(signing.clock.time))
@@ -31,7 +31,7 @@ test('a token is at+jwt signed with ES256 by a published key, as anybody can ver
   assert.ok(verify('sha256', Buffer.from(`${header}.${payload}`), { key: publicKey, dsaEncoding: 'ieee-p1363' }, bytes))
 })
 
-test('jose verifies a token with the published key set, as RFC 9068 demands', async () => {
+test('jose verifies a token with the published key set, as RFC 9068 requires', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   await replica.ring.rotate()
@@ -66,7 +66,7 @@ test('a token is valid until it expires, at every replica, and then nowhere', as
   for (const { tokens } of [one, two, await signing.replica()]) assert.equal(await tokens.verify(token), 'expired')
 })
 
-test('a token that was made while the clock was ahead is invalid once it is right', async () => {
+test('a token that was made while the clock was ahead is invalid once the clock is right', async () => {
   await using signing = await openSigningStore()
   const [one, two] = [await signing.replica(), await signing.replica()]
   signing.clock.time += 3_600_000
@@ -76,7 +76,7 @@ test('a token that was made while the clock was ahead is invalid once it is righ
   for (const { tokens } of [one, two]) assert.equal(await tokens.verify(token), undefined)
 })
 
-test('anything that differs from a token is not one, and does not reach the store', async () => {
+test('a text that differs from a token in anything is refused without reading the store', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const token = await mintNow(signing, replica)

@@ -10,7 +10,7 @@ const DAY = 1_440 * MINUTE
 const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
 const publishedBy = async ({ ring }: Replica) => (await ring.published()).map(({ kid }) => kid)
 
-test('of replicas that start at once one makes the first key, and all use it', async () => {
+test('one of several replicas that start at once makes the first key, and all use it', async () => {
   await using signing = await openSigningStore()
   const replicas = await Promise.all(Array.from({ length: 5 }, () => signing.replica()))
   const kids = await Promise.all(replicas.map(async (replica) => kidOf(await mintNow(signing, replica))))
@@ -36,7 +36,7 @@ test('a rotated key is published by all replicas at once, signs 15 minutes later
   }
 })
 
-test('of replicas that rotate at once one makes the next key', async () => {
+test('one of several replicas that rotate at once makes the next key', async () => {
   await using signing = await openSigningStore()
   const replicas = await Promise.all(Array.from({ length: 5 }, () => signing.replica()))
   const made = await Promise.all([...replicas, ...replicas].map(({ ring }) => ring.rotate()))
@@ -44,7 +44,7 @@ test('of replicas that rotate at once one makes the next key', async () => {
   assert.equal((await signing.store.list()).length, 2)
 })
 
-test('after 30 days whoever makes a token makes the next key too, once for all replicas, and signs with the old one until then', async () => {
+test('making a token after 30 days also makes the next key, once for all replicas, and the old one signs until it is due', async () => {
   await using signing = await openSigningStore()
   const replicas = [await signing.replica(), await signing.replica(), await signing.replica()]
   const [one] = replicas as [Replica]
@@ -74,7 +74,7 @@ test('a key is published until the last token that it signed has expired, and is
   assert.equal((await signing.store.list()).length, 1)
 })
 
-test('a replica that has made no token for an hour signs with the key that is due by then', async () => {
+test('a replica that has made no token for an hour signs with the key that has become due', async () => {
   await using signing = await openSigningStore()
   const [one, two] = [await signing.replica(), await signing.replica()]
   await mintNow(signing, two)
@@ -83,7 +83,7 @@ test('a replica that has made no token for an hour signs with the key that is du
   assert.equal(kidOf(await mintNow(signing, two)), next.kid)
 })
 
-test('with a wrong key to encrypt with, a replica refuses to start in one line, and nothing is changed', async () => {
+test('a replica with a wrong encryption key refuses to start in one line, and changes nothing', async () => {
   await using signing = await openSigningStore()
   await signing.replica([KEY_A])
   const before = await signing.store.list()
@@ -96,7 +96,7 @@ test('with a wrong key to encrypt with, a replica refuses to start in one line, 
   assert.deepEqual(await signing.store.list(), before)
 })
 
-test('of two that make the first key at once with different keys to encrypt with, one refuses to start', async () => {
+test('one of two replicas that make the first key at once with different encryption keys refuses to start', async () => {
   await using signing = await openSigningStore()
   const both = await Promise.allSettled([signing.replica([KEY_A]), signing.replica([KEY_B])])
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
@@ -115,7 +115,7 @@ test('a stored key that was changed by a bit, or exchanged for another, is not o
   }
 })
 
-test('the key to encrypt with is changed by giving the new one before the old one; then the new one alone is enough', async () => {
+test('a start with the new encryption key before the old one replaces it; then the new one alone is enough', async () => {
   await using signing = await openSigningStore()
   const old = await signing.replica([KEY_A])
   await old.ring.rotate()
@@ -129,7 +129,7 @@ test('the key to encrypt with is changed by giving the new one before the old on
   await assert.rejects(signing.replica([KEY_A]), ConfigError)
 })
 
-test('a key that a replica cannot open signs as soon as another one has encrypted it with a key that it has', async () => {
+test('a replica that cannot open a key signs with it as soon as another replica has encrypted it with a key that both have', async () => {
   await using signing = await openSigningStore()
   const [old, newer] = [await signing.replica([KEY_A]), await signing.replica([KEY_B, KEY_A])]
   const { kid, timeUsed } = await newer.ring.rotate()
@@ -141,7 +141,7 @@ test('a key that a replica cannot open signs as soon as another one has encrypte
   for (const replica of [old, newer]) assert.equal(kidOf(await mintNow(signing, replica)), kid)
 })
 
-test('replicas change it one after another, without one that refuses or cannot sign: first the old before the new', async () => {
+test('replicas replace the encryption key one after another, and none refuses or cannot sign, if the old key comes before the new at first', async () => {
   await using signing = await openSigningStore()
   let now: Replica[] = [await signing.replica([KEY_A]), await signing.replica([KEY_A])]
   for (const keys of [[KEY_A, KEY_B], [KEY_B, KEY_A], [KEY_B]]) {

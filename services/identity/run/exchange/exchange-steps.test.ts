@@ -21,7 +21,7 @@ const candidateOf = (exchange: TestExchange, text: string, ground = exchange.gro
   return { token: read.token, ground, now: exchange.clock.time }
 }
 
-test('every step is there, in the order of an exchange, with what was expected and found', async () => {
+test('the steps are all those of an exchange, in order, with what was expected and found', async () => {
   await using exchange = openExchange()
   const { key } = exchange
   const ground = groundWith(key, {
@@ -73,7 +73,7 @@ test('every step is there, in the order of an exchange, with what was expected a
   })
 })
 
-test('nothing of the signature is in a step, and a rehearsal claims, mints and records nothing', async () => {
+test('no step shows the signature, and a rehearsal claims, mints and records nothing', async () => {
   await using exchange = openExchange()
   exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { issuer: { singleUse: true } }))
   const token = signToken(exchange.claims({ jti: 'a' }), exchange.key)

@@ -32,7 +32,7 @@ for (const alg of ['ES256', 'RS256'] as const) {
   })
 }
 
-test('what is changed while the keys of the issuer are fetched counts; keys that come late each time are away', async () => {
+test('a change during the fetch of the issuer’s keys counts; keys that come late each time are unavailable', async () => {
   await using real = openExchange()
   let late = 0
   let meanwhile = (): void => {}
@@ -59,7 +59,7 @@ test('what is changed while the keys of the issuer are fetched counts; keys that
   assert.equal(await outcomeAfter(1), 'GRANT_REFUSED policy')
 })
 
-test('a store that is slow makes no keys unavailable, nor does a process that is busy', async () => {
+test('a slow store or a busy process does not make the keys of an issuer unavailable', async () => {
   await using real = openExchange()
   await using exchange = openExchange('ES256', {
     steps: {
@@ -79,7 +79,7 @@ test('a store that is slow makes no keys unavailable, nor does a process that is
   assert.equal(await exchange.outcome(signToken(exchange.claims(), exchange.key)), 'accepted')
 })
 
-test('whoever hangs up before the token is claimed can come back with it; after that it is exchanged', async () => {
+test('a caller that hangs up before the token is claimed can exchange it later; after that it counts as exchanged', async () => {
   await using exchange = openExchange()
   const { counts, entries } = exchange
   exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { issuer: { singleUse: true } }))
@@ -95,7 +95,7 @@ test('whoever hangs up before the token is claimed can come back with it; after 
   assert.deepEqual([counts.claims, entries.length], [1, 1])
 })
 
-test('no access token is given out before the audit log holds it durably, nor when it does not', async () => {
+test('an access token is returned only after its entry is durable in the audit log', async () => {
   await using exchange = openExchange()
   const { promise, resolve } = Promise.withResolvers<void>()
   exchange.appended = () => promise
@@ -114,7 +114,7 @@ test('no access token is given out before the audit log holds it durably, nor wh
   await assert.rejects(exchange.exchange(), /the store is away/)
 })
 
-test('what is no JWT is SUBJECT_TOKEN_INVALID before anything is looked up', async () => {
+test('a text that is no JWT is SUBJECT_TOKEN_INVALID before anything is looked up', async () => {
   await using exchange = openExchange()
   for (const token of ['', 'a', 'a.b.c', `${signToken(exchange.claims(), exchange.key)}\n`]) {
     assert.equal(await exchange.outcome(token), 'SUBJECT_TOKEN_INVALID')
@@ -192,7 +192,7 @@ test('a token without kid is verified where one key fits, and refused where seve
   assert.equal(await exchange.outcome(token), `${REFUSED} signature`)
 })
 
-test('of keys with one kid each is tried, up to 4', async () => {
+test('tries each of up to 4 keys with the same kid', async () => {
   await using exchange = openExchange()
   const { key } = exchange
   const others = Array.from({ length: 4 }, () => newTokenKey('ES256', 'k1').jwk)
@@ -209,7 +209,7 @@ test('of keys with one kid each is tried, up to 4', async () => {
   assert.equal(await exchange.outcome(), `${REFUSED} signature`)
 })
 
-test('the claims of a token decide as the policy says, and the audit log has the first that does not fit', async () => {
+test('the policy is applied to the claims of a token, and the audit log names the first that does not fit', async () => {
   await using exchange = openExchange()
   const { key } = exchange
   exchange.grounds.set(
@@ -291,7 +291,7 @@ test('a paused policy, a lost plan, a deleted issuer and a key that is not in us
   assert.equal(await exchange.outcome(), REFUSED)
 })
 
-test('every refusal has the same steps behind it: one lookup and one signature, also for an unknown policy', async () => {
+test('every refusal takes one lookup and one verification, also for an unknown policy', async () => {
   await using exchange = openExchange()
   const { key, counts, grounds } = exchange
   const ground = groundWith(key)
@@ -315,7 +315,7 @@ test('every refusal has the same steps behind it: one lookup and one signature, 
   }
 })
 
-test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only if nothing else speaks against the token', async () => {
+test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only if the token is not refused for another reason', async () => {
   await using exchange = openExchange()
   exchange.unavailable = true
   assert.equal(await exchange.outcome(), 'ISSUER_KEYS_UNAVAILABLE issuer_keys')
@@ -329,7 +329,7 @@ test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only if nothing el
   }
 })
 
-test('a token of one organization is never good for the policy of another, whatever is mixed', async () => {
+test('a token of one organization is never accepted for the policy of another, whatever is combined', async () => {
   await using exchange = openExchange()
   const other = newTokenKey('ES256', 'k1')
   const second = groundWith(other, { organizationId: 'org_two', policy: { policyId: 'second' } })
@@ -341,7 +341,7 @@ test('a token of one organization is never good for the policy of another, whate
   assert.equal(await exchange.outcome(theirs), `${REFUSED} signature`)
 })
 
-test('where tokens pass once, a jti is claimed after all checks, and its second exchange is refused', async () => {
+test('single_use claims a jti after all checks, and refuses its second exchange', async () => {
   await using exchange = openExchange()
   const { key, counts } = exchange
   exchange.grounds.set(POLICY_ID, groundWith(key, { issuer: { singleUse: true } }))
@@ -357,7 +357,7 @@ test('where tokens pass once, a jti is claimed after all checks, and its second 
   assert.equal(at?.case === 'exchangeRefused' && at.value.found, '"a"')
 })
 
-test('a token that passes once may come again where its entry could not be written', async () => {
+test('a token of an issuer with single_use can be exchanged again if its audit entry could not be written', async () => {
   await using exchange = openExchange()
   exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { issuer: { singleUse: true } }))
   const token = signToken(exchange.claims({ jti: 'a' }), exchange.key)
@@ -387,7 +387,7 @@ test('the audit log shows whose exchange was refused: the key of the policy, and
   assert.deepEqual(await refusalOf(signToken(exchange.claims(), key)), ['issuer_keys', undefined, keyId])
 })
 
-test('a policy or an issuer that was deleted is what the audit log shows, and the same steps are taken', async () => {
+test('the audit log shows that a policy or an issuer was deleted, and the refusal takes the same steps', async () => {
   const deleted = { deleted: true, organizationId: 'org_1', issuerId: 'iss_1', keyId: 'key_1' } as const
   await using exchange = openExchange('ES256', { federation: { findPolicy: async () => deleted } })
   assert.equal(await exchange.outcome(), `${REFUSED} policy`)
@@ -442,7 +442,7 @@ test('hostile kids match no key and reach no entry of the audit log', async () =
   }
 })
 
-test('duplicate members decide nothing', async () => {
+test('a token with duplicate members is SUBJECT_TOKEN_INVALID', async () => {
   await using exchange = openExchange()
   const claims = JSON.stringify(exchange.claims())
   const twice = signText('{"alg":"ES256","kid":"k1"}', claims.replace('{', '{"sub":"x",'), exchange.key)

@@ -39,7 +39,7 @@ test('60 refusals a minute of one policy and reason are written, and the others 
   assert.equal(entries.length, 62)
 })
 
-test('each policy and each reason has a minute of its own, by a clock that never steps back', async () => {
+test('each policy and each reason has its own minute, by a clock that is never put back', async () => {
   const { log, clock, entries } = openLog()
   for (const reason of ['subject', 'audience']) {
     for (const policyId of ['one', 'two']) {
@@ -53,7 +53,7 @@ test('each policy and each reason has a minute of its own, by a clock that never
   assert.equal(entries.filter(({ event }) => event.case === 'exchangesRefused').length, 4)
 })
 
-test('a minute that is over is closed also where nothing follows, and nothing is kept of it', async (context) => {
+test('a minute is closed when it is over even if no refusal follows, and nothing of it is kept', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const { log, clock, entries } = openLog()
   for (let count = 0; count < 61; count += 1) log.record('org_one', refusal)
@@ -65,7 +65,7 @@ test('a minute that is over is closed also where nothing follows, and nothing is
   assert.equal(entries.length, 61)
 })
 
-test('closing waits for what is being written; what the store refuses is lost and throws nothing', async () => {
+test('closing waits for entries that are being written; an entry that the store refuses is lost without an error', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = openLog(() => promise)
   slow.log.record('org_one', refusal)
