@@ -17,7 +17,7 @@ test('a name may have a scope, and is followed by a version, a range or a tag', 
   }
 })
 
-test('what is not a package of the registry is refused', () => {
+test('a specifier that names no package of the registry is refused', () => {
   const refused = [
     ...[
       '',

@@ -24,7 +24,7 @@ test('output that fits is kept as it is', () => {
   assert.equal(output.tail(4), 'two\n')
 })
 
-test('of longer output the beginning and the end are kept, in memory too', () => {
+test('longer output keeps its beginning and its end, and no more is held in memory', () => {
   const output = new OutputWindow(20)
   output.push(Buffer.from('beginning!'))
   for (let i = 0; i < 1000; i++) output.push(Buffer.from(`middle ${i} `))
@@ -40,7 +40,7 @@ test('keeps beginning and end of one chunk that is larger than the window', () =
   assert.match(output.text().text, /^beginning!\n\n… 1000 bytes left out; .*…\n\nthe end\.\.\.$/)
 })
 
-test('no half characters appear where output was cut', () => {
+test('output is never cut within a character', () => {
   for (let offset = 0; offset < 4; offset++) {
     const output = new OutputWindow(20)
     output.push(Buffer.from(`${'x'.repeat(offset)}${'😀'.repeat(100)}`))
@@ -49,7 +49,7 @@ test('no half characters appear where output was cut', () => {
   }
 })
 
-test('of more than 2,000 lines the first and last 1,000 are kept', () => {
+test('output of more than 2,000 lines keeps the first and last 1,000', () => {
   const output = new OutputWindow()
   output.push(Buffer.from('x\n'.repeat(MAX_LINES + 10)))
   const { text, truncated } = output.text()

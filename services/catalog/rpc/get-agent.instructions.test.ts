@@ -40,7 +40,7 @@ test('AGENTS.md of the user, the project and the folders down to the location in
   assert.notEqual(after.generation, before.generation)
 })
 
-test('of instructions that are too long together, the nearest count', async () => {
+test('the nearest instructions are kept when all of them are too long together', async () => {
   await using catalog = await openCatalog()
   const { project } = catalog
   git(project, 'init')

@@ -32,7 +32,7 @@ test('a plugin of ten lines in the user’s folder offers a tool that asks for p
   await assert.rejects(runTool(catalog, 'greet', {}), /must have required property 'name'/)
 })
 
-test('what a project’s files name is not run unless it lies below a trusted directory', async () => {
+test('plugins that a project’s files name do not run unless the project lies below a trusted directory', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.project, {
     '.opencode/plugins/mine.js': 'throw new Error("it ran")',
@@ -223,7 +223,7 @@ const TRAPS = `export default { id: 'traps', setup({ tool }) {
   add('wait', (_, { progress }) => { progress({ waits: true }); return new Promise(() => {}) })
 } }`
 
-test('a process that is killed fails the calls in it, and another one begins when it is needed; nothing stays', async () => {
+test('the calls in a process that is killed fail, another process begins when it is needed, and none is left over', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 5 })
   await writeFiles(catalog.config, { 'plugins/traps.js': TRAPS })
   await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))

@@ -40,7 +40,7 @@ catalogTest('lists skills in order of their ids, with what their files say', asy
   )
 })
 
-test('of skills with one id the nearest counts: the home, the configuration, the project, the location', async () => {
+test('the nearest of several skills with one id counts: the home, the configuration, the project, the location', async () => {
   await using catalog = await openCatalog()
   const { project, config } = catalog
   git(project, 'init')
@@ -122,7 +122,7 @@ catalogTest(
   },
 )
 
-test('a near-skill is accepted, or logged once with its path and what to do', async () => {
+test('a misnamed or malformed skill is accepted, or logged once with its path and what to do', async () => {
   await using catalog = await openCatalog()
   const { project, config } = catalog
   await writeFiles(project, {

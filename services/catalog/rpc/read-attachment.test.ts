@@ -104,7 +104,7 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
   }
 })
 
-test('20 MiB of any content delay nobody, also when several are read at once', async () => {
+test('reading 20 MiB of any content delays no other call, also when several are read at once', async () => {
   // Encoding in between would be counted, too.
   const connect = async (...routes: Routes[]) => ({
     transport: createLocalTransport(...routes),

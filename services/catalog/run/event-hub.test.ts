@@ -40,7 +40,7 @@ test('ends the stream of a reader that leaves while it waits', async () => {
   assert.deepEqual(await waiting, { done: true, value: undefined })
 })
 
-test('gives no more events to a reader that leaves while they come', async () => {
+test('gives no more events to a reader that leaves while some arrive', async () => {
   const hub = new EventHub()
   const gone = new AbortController()
   const stream = hub.subscribe(() => true, gone.signal)

@@ -8,7 +8,7 @@ import { joinToolSources } from './join-tools.ts'
 
 const location = locationAt('/project')
 
-test('tools of several sources are offered in their order, each under a name of its own, and have their calls', async () => {
+test('tools of several sources are offered in order, under distinct names, and a call reaches the source of its tool', async () => {
   const disposed: string[] = []
   const joined = joinToolSources([
     source('one', ['read', 'edit'], disposed),
@@ -64,7 +64,7 @@ function source(owner: string, names: readonly string[], disposed: string[]): To
   }
 }
 
-test('names are never the same, nor longer than providers admit', async () => {
+test('the names of tools are distinct, and no longer than providers admit', async () => {
   const long = 'x'.repeat(64)
   const names = [long, `${long.slice(2)}_2`, 'a', 'a_2']
   const sources = ['one', 'two', 'three'].map((owner) => source(owner, names, []))

@@ -65,7 +65,7 @@ const look = async (directory: string) => at(directory)
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a directory has one object, whose generation is the same as long as it offers the same', async (t) => {
+test('a directory is opened once, and its generation stays the same while it offers the same', async (t) => {
   const { world, locations } = begin(t)
   const open = locations.open(at('/a'))
   assert.equal(locations.open(at('/a')), open)
@@ -100,7 +100,7 @@ test('a generation that is no longer kept, or never was, is LOCATION_GENERATION_
   }
 })
 
-test('sources that change all the time take no generation from whoever works with it', async (t) => {
+test('a generation in use is kept, however often its sources change', async (t) => {
   const { world, locations, later, events } = begin(t)
   const open = locations.open(at('/a'))
   const { id } = await open.generation()
@@ -133,7 +133,7 @@ test('five minutes after its last use a location is closed and its sources are d
   assert.deepEqual([...world.open.keys()], [])
 })
 
-test('a location in which a call goes on is not closed, nor sooner than five minutes after its end', async (t) => {
+test('a location with a call in progress is not closed until five minutes after the end of the call', async (t) => {
   const { world, locations, later } = begin(t)
   const held = locations.open(at('/a')).use()
   later(60 * 60_000)
@@ -232,7 +232,7 @@ test('a reload that fails is tried again at the next call', async (t) => {
   assert.equal(events.length, 1)
 })
 
-test('what changed while a location was closed is an event when it is opened again', async (t) => {
+test('a change that happens while a location is closed is an event when it is opened again', async (t) => {
   const { world, locations, later, events } = begin(t)
   await locations.open(at('/a')).generation()
   await locations.open(at('/b')).generation()
@@ -247,7 +247,7 @@ test('what changed while a location was closed is an event when it is opened aga
   )
 })
 
-test('of two overlapping readings, the one that began later counts', async (t) => {
+test('the later of two overlapping readings counts', async (t) => {
   const { world, locations, events } = begin(t)
   const open = locations.open(at('/a'))
   await open.generation()

@@ -18,7 +18,7 @@ function begin(size: number, starts = size) {
   return { asked, taken, take }
 }
 
-test('when no place is free, that of the longest idle process is taken, once it has ended', async () => {
+test('the longest idle process gives its place up when none is free, once it has ended', async () => {
   const { asked, taken, take } = begin(3)
   const [a, b, c] = await Promise.all([take('a'), take('b'), take('c')])
   for (const place of [a, b, c]) place.use()[Symbol.dispose]()
@@ -31,7 +31,7 @@ test('when no place is free, that of the longest idle process is taken, once it 
   assert.deepEqual(taken, ['a', 'b', 'c', 'd'])
 })
 
-test('a process that starts or works is not asked to leave; those who wait come in turn as soon as one is idle', async () => {
+test('a process that starts or works is not asked to leave; waiters get the places of idle ones in turn', async () => {
   const { asked, taken, take } = begin(2)
   const [a, b] = await Promise.all([take('a'), take('b')])
   const [one, other] = [b.use(), b.use()]
@@ -50,7 +50,7 @@ test('a process that starts or works is not asked to leave; those who wait come 
   assert.deepEqual([taken, asked], [['a', 'b', 'c', 'd'], ['b']])
 })
 
-test('no more processes are asked to leave than are waited for, and each only once', async () => {
+test('no more processes are asked to leave than there are waiters, and each only once', async () => {
   const { asked, take } = begin(3)
   const places = await Promise.all(['a', 'b', 'c'].map((name) => take(name)))
   for (const place of places) place.use()[Symbol.dispose]()
@@ -79,7 +79,7 @@ test('a waiter that gives up leaves the queue, and a place that is returned twic
   await assert.rejects(last)
 })
 
-test('few start at a time: the next one starts when another has started, has ended, or has taken too long', async (t) => {
+test('few processes start at a time: the next one starts when another has started, has ended, or has taken too long', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { taken, take } = begin(5, 1)
   const waiting = new AbortController()

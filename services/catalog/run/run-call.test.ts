@@ -74,7 +74,7 @@ const ENDS: Readonly<Record<string, (calls: ToolCalls, caller: AbortController) 
 
 for (const [printing, run] of Object.entries(PRINTERS)) {
   for (const [why, end] of Object.entries(ENDS)) {
-    test(`a tool that prints ${printing} is over when it has ended, because ${why}`, async () => {
+    test(`a call of a tool that prints ${printing} ends, without further progress, because ${why}`, async () => {
       const calls = new ToolCalls()
       const caller = new AbortController()
       const events = runCall(toolsOf(run), LOCATION, await calls.begin('w', 's', 'c', 1n), REQUEST, caller.signal)
@@ -122,7 +122,7 @@ test('only the newest progress is kept for a slow reader, and the outcome comes 
 })
 
 for (const [why, end] of Object.entries(ENDS)) {
-  test(`a call is not begun when ${why} while it is looked at, and its id stays free`, async () => {
+  test(`a call is not begun when ${why} during its preparation, and its id stays free`, async () => {
     const calls = new ToolCalls()
     const caller = new AbortController()
     const prepared = Promise.withResolvers<void>()

@@ -20,7 +20,7 @@ test('ended calls are forgotten with the next fence; one that was not started is
   ;(await calls.begin('w', 's', 'c', 2n)).settle(false)
 })
 
-test('two newer fences at once: the newest wins, and the older one is refused after its wait', async () => {
+test('the newest of two newer fences wins, and the older one is refused after its wait', async () => {
   const calls = new ToolCalls()
   const old = await calls.begin('w', 's', 'old', 1n)
   const second = calls.begin('w', 's', 'second', 2n)

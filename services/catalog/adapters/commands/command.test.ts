@@ -71,7 +71,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
   // Each waits for most of its time, and sees only its own processes.
   describe('what stays', { concurrency: true }, () => {
     for (const [way, command] of ways) {
-      test(`ends ${way} with the command, and when it is disposed before`, async () => {
+      test(`ends ${way} when the command ends, and when it is disposed`, async () => {
         const tag = longSleep()
         const normal = await run(start, `${command(tag)}; echo over; exit 3`)
         assert.deepEqual([normal.text, normal.end], ['over\n', { code: 3, signal: null }])
@@ -122,7 +122,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await command[Symbol.asyncDispose]()
   })
 
-  test('ends everything that waits for something else that ends first', async () => {
+  test('ends processes that wait for the end of others without letting them go on', async () => {
     using folder = scratchDirectory()
     const tag = longSleep()
     const waiting = `(setsid sleep ${tag}; : > ${folder.path}/on) &`

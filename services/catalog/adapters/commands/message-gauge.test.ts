@@ -25,13 +25,13 @@ test('a message of too many levels is refused even if it arrives as a whole', ()
   assert.throws(() => push(deep(66)), /more than 100000 members or 64 levels/)
 })
 
-test('of the names of members at most 20,000 differ; those that are repeated count once', () => {
+test('a message may have at most 20,000 different names of members; repeated ones count once', () => {
   const named = (names: number) => `[${Array.from({ length: 2 * names }, (_, i) => `{"\\"${i >> 1}" : ":"}`)}]`
   assert.deepEqual(read(named(20_000)), [named(20_000)])
   assert.throws(() => read(named(20_001).slice(0, -1)), /more than 20000 different names/)
 })
 
-test('what is in a text is not counted, and the next message begins anew', () => {
+test('brackets and names within a text are not counted, and each message is counted from zero', () => {
   const quoted = JSON.stringify({ a: `\\"${'[{,'.repeat(50_000)}\\` })
   assert.deepEqual(read(quoted), [quoted])
   const reader = new LineReader()

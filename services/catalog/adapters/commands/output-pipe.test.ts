@@ -29,7 +29,7 @@ async function start(temporary: string): Promise<void> {
   await catalog[Symbol.asyncDispose]()
 }
 
-test('removes at the next start what a killed process left of a pipe', async () => {
+test('a start removes the pipe of a killed process', async () => {
   using folder = withMkfifo('touch "$3"; kill -9 $PPID')
   const code = `import { openOutputPipe } from ${JSON.stringify(module)}; await openOutputPipe(process.argv[1], process.argv[2])`
   const words = ['--input-type=module', '--eval', code, folder.temporary, folder.path]
@@ -39,7 +39,7 @@ test('removes at the next start what a killed process left of a pipe', async () 
   assert.deepEqual(readdirSync(folder.temporary), [])
 })
 
-test('a start leaves the pipes of living processes alone, and what is not one of our pipes', async () => {
+test('a start leaves the pipes of living processes and foreign folders alone', async () => {
   using folder = withMkfifo('while ! [ -e "$3.go" ]; do sleep 0.02; done; PATH=/usr/bin:/bin exec mkfifo "$@"')
   const opening = openOutputPipe(folder.temporary, folder.path)
   await waitFor('the folder of the pipe', () => readdirSync(folder.temporary).length === 1)

@@ -7,7 +7,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { ReapedCommand } from './reaped-command.ts'
 import { startProcess } from './start-process.ts'
 
-test('of many processes wanted at once, one is started per turn of the event loop', async () => {
+test('starts one process in each turn of the event loop when many are wanted at once', async () => {
   let turn = 0
   let counting: NodeJS.Immediate
   const count = (): void => {

@@ -51,7 +51,7 @@ test('a thousand locations hold a bounded number of watches, notice changes, and
   await waitFor('the watches are released', () => watchers.size === 0)
 })
 
-test('files beside the places of agents cause no signal', async (t) => {
+test('files that define no agents cause no signal', async (t) => {
   const { open } = await begin(t)
   const location = await open('project')
   await location.digest()
@@ -64,7 +64,7 @@ test('files beside the places of agents cause no signal', async (t) => {
   assert.ok(location.signals.count <= count + 3, `${location.signals.count - count} signals`)
 })
 
-test('locations of one project share the watches of what they share', async (t) => {
+test('locations of one project share the watches of their common places', async (t) => {
   const { watchers, open, folder } = await begin(t)
   await writeFiles(folder, { 'none/config/agents/a.md': 'A.' })
   const one = await open('one')

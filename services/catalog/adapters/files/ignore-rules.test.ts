@@ -49,7 +49,7 @@ test('a deeper file decides after a higher one, and only below itself', () => {
   )
 })
 
-test('the name of a directory is not a pattern', () => {
+test('the name of the directory of an ignore file is matched literally, not as a pattern', () => {
   for (const base of ['a[b]', 'x*', '!no', '#c', 'with space', 'q?']) {
     assertExcluded(rulesOf({ [base]: '*.log\n/top' }), '', 'ab/a.log xy/top other/a.log')
     const rules = rulesOf({ [base]: '*.log\n/top' })
@@ -62,7 +62,7 @@ test('only the first 1,000 rules of a file count', () => {
   assertExcluded(rules, 'x', 'late')
 })
 
-test('no line keeps the process busy, whoever wrote it', () => {
+test('no line of an ignore file keeps the process busy', () => {
   const long = 'a'.repeat(250)
   const [deep, wide] = [Array(64).fill('a').join('/'), Array(15).fill(long).join('/')]
   const lines = [

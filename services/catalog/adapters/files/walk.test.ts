@@ -13,7 +13,7 @@ async function pathsOf(walk: Walk): Promise<string[]> {
   return paths
 }
 
-test('a walk that reaches a limit says which', async () => {
+test('a walk that reaches a limit names that limit', async () => {
   using scratch = scratchDirectory()
   await writeFiles(scratch.path, { a: '', 'b/c': '', 'b/d/e': '', f: '' })
   const go = async (entries: number, depth: number) => {

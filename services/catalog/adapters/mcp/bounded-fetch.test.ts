@@ -28,7 +28,7 @@ for (const [how, end, type, method] of [
   ['with mixed line ends', '\n\r\n', 'Text/Event-Stream; charset=utf-8', 'POST'],
   ['of another type', '\n\n', 'application/json', 'GET'],
 ] as const) {
-  test(`of many events that arrive at once, ${how}, at most 20 are passed on at a time`, async (t) => {
+  test(`at most 20 events are passed on at a time when many arrive at once, ${how}`, async (t) => {
     const sent = `data: {}${end}`.repeat(500)
     const pieces = await piecesOf(t, sent, type, method)
     assert.equal(pieces.join(''), sent)
@@ -36,7 +36,7 @@ for (const [how, end, type, method] of [
   })
 }
 
-test('a list of messages is not read, nor anything else that is not one message', async (t) => {
+test('a body that is not exactly one message, such as a list of messages, is refused', async (t) => {
   const message = '{"jsonrpc":"2.0","id":1,"result":{}}'
   for (const sent of [`[${message}]`, ` \n\n[${message}]`, `\uFEFF[${message}]`]) {
     await assert.rejects(piecesOf(t, sent, 'Application/JSON', 'POST'), /something else than one message/)

@@ -64,7 +64,7 @@ const TOOLS: Readonly<Record<string, Answer>> = {
   forgotten: (response) => response.writeHead(404).end('who?'),
 }
 
-test('a remote server that breaks off, floods, fails or forgets us: the call has failed, once, and it is back', async (t) => {
+test('a call fails, and is sent once, when a remote server breaks off, floods, fails or forgets the session; the server is then available again', async (t) => {
   const received: string[] = []
   let greeted = 0
   let wantsToken = false
@@ -164,7 +164,7 @@ for (const [ids, idOf] of [
   ['different ids', (i: number) => `r${i}`],
   ['the same id', () => 'r'],
 ] as const) {
-  test(`of the requests that a remote server sends with ${ids} a few are replied to at the same time, and not many in all; its calls work meanwhile`, async (t) => {
+  test(`requests of a remote server with ${ids} get few replies at a time and a limited number in all; its calls work meanwhile`, async (t) => {
     let [replies, most, all] = [0, 0, 0]
     let since = Number.NaN
     const far = await serveTool(

@@ -40,7 +40,7 @@ test('pages are requested one after the other until there is no next one, it rep
   }
 })
 
-test('an endless list ends after a hundred pages, also when nothing is on them', async () => {
+test('an endless list ends after a hundred pages, even if they are empty', async () => {
   const { cursors } = await listed((cursor) => ({ tools: [], nextCursor: `${Number(cursor ?? 0) + 1}` }))
   assert.equal(cursors.length, 100)
 })
@@ -55,7 +55,7 @@ test('a server without tools gets no request, and an answer that is not a list i
   }
 })
 
-test('tools that cannot be offered are left out, and what is shown is short and well-formed', async () => {
+test('invalid tools are left out, and what is shown of the others is short and well-formed', async () => {
   const { found } = await listed(() => ({
     tools: [
       ...[null, 'x', tool(1), tool(''), tool('a\u0000b'), tool('x'.repeat(257)), tool('none', { inputSchema: null })],

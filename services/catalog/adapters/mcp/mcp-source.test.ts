@@ -131,7 +131,7 @@ test('new tools of a server count from the next step, with an event', async (t) 
   assert.equal((await runTool(catalog, added, {})).text, 'ne w was called')
 })
 
-test('noise, endless lists and lines, silence and hostile descriptions: each is bounded, and harms no other server', async (t) => {
+test('a noisy, endless, silent or hostile server is bounded, and does not affect other servers', async (t) => {
   const { catalog, folder, server } = await begin(t)
   const entry = (mode: string) => scriptedServer(folder, mode).entry
   await configureMcp(catalog.config, {
@@ -175,7 +175,7 @@ test('noise, endless lists and lines, silence and hostile descriptions: each is 
   )
 })
 
-test('a project’s file names servers only below a trusted directory, and a change of the configuration counts', async (t) => {
+test('a project’s file may name servers only below a trusted directory, and a change of the configuration takes effect', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.project, { s: server.entry, far: { type: 'remote', url: 'http://127.0.0.1:1' } })
   const { s, far } = await mcpServers(catalog)
@@ -198,7 +198,7 @@ test('a project’s file below a trusted directory names servers', async (t) => 
   assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
 })
 
-test('with more servers than places, an idle one makes room, its tools stay, and a call starts it again', async (t) => {
+test('an idle server gives its place to another one, keeps its tools, and is started again by a call', async (t) => {
   const { catalog, server } = await begin(t, { processesPerCore: 1 })
   const count = availableParallelism() + 1
   await configureMcp(
@@ -211,7 +211,7 @@ test('with more servers than places, an idle one makes room, its tools stay, and
   assert.match((await runTool(catalog, `${idle[0]?.name}_pid`, {})).text, /^\d+$/)
 })
 
-test('a location that nobody uses gives its processes back; its tools are there again before its servers are', async (t) => {
+test('the processes of an unused location end; on its next use its tools are available before its servers are', async (t) => {
   const { catalog, server, folder } = await begin(t, { locationIdleSeconds: 1 })
   await configureMcp(catalog.config, { s: server.entry })
   const before = await toolNames(catalog)

@@ -9,7 +9,7 @@ for (const [messages, bytes] of [
   [0, 1 << 10],
   [1, 100],
 ] as const) {
-  test(`of ${messages} messages and ${bytes} bytes at once, a limited number passes in a second`, async (t) => {
+  test(`a limited number of messages passes in a second when each pass has ${messages} messages and ${bytes} bytes`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const pace = new Pace()
     let [paused, passes] = [0, 0]

@@ -28,7 +28,7 @@ const large = 'x'.repeat(MAX_UNSOLICITED_BYTES)
 const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, message: large } }
 const answer = (id: number) => ({ jsonrpc: '2.0', id, result: { text: large } })
 
-test('a large message is read only while an answer is waited for, and when it does not begin as something else', async () => {
+test('a large message is read only while a call waits for its answer, and only if it begins as an answer', async () => {
   const { transport, received, say } = await open()
   await say(progress)
   await say(answer(1))
@@ -45,7 +45,7 @@ test('a large message is read only while an answer is waited for, and when it do
   assert.equal(received.length, 1)
 })
 
-test('nothing more is read for a while after a large message', async () => {
+test('reading pauses for a while after a large message', async () => {
   const { transport, channel, say } = await open()
   await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' })
   await say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
@@ -55,7 +55,7 @@ test('nothing more is read for a while after a large message', async () => {
   await new Promise<void>((resolve) => channel.once('resume', resolve))
 })
 
-test('of endless error output only a part is read', async () => {
+test('only a part of endless error output is read', async () => {
   const { output } = await open()
   let read = 0
   output.on('data', ({ length }: Buffer) => {

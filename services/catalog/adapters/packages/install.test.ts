@@ -211,13 +211,13 @@ test('leaves out packages for other platforms if they are optional, and refuses 
   assert.match(await refusal('native'), /Unsupported platform/)
 })
 
-test('names what the registry does not have', async (t) => {
+test('reports which package the registry does not have', async (t) => {
   const { refusal } = await begin(t, [acme({ dependencies: { gone: '1' } })])
   assert.match(await refusal(), /does not have it: .*gone/)
   assert.match(await refusal('acme@2'), /acme@2/)
 })
 
-test('says what to do where npm is missing or too old', async (t) => {
+test('reports what to do when npm is missing or too old', async (t) => {
   const { root } = await begin(t, [])
   const bin = join(root, 'npm/bin')
   await mkdir(bin, { recursive: true })

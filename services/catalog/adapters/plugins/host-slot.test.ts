@@ -64,7 +64,7 @@ test('ends a retired process with its last use', async () => {
   await slot[Symbol.asyncDispose]()
 })
 
-test('a process whose predecessor takes its time to end does not end in its stead when a place is wanted', async () => {
+test('a place that is wanted is taken from a process that is ending already, not from its successor', async () => {
   const { slot, started, places } = begin()
   const former = await slot.use()
   former[Symbol.dispose]()

@@ -10,7 +10,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const REPORTS = `export default { id: 'reports', setup: ({ options, hook }) => hook('instructions', () => JSON.stringify(options)) }`
 
-test('an untrusted project says nothing about a trusted plugin', async () => {
+test('an untrusted project cannot change the options of a trusted plugin', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/reports.js': REPORTS,
@@ -48,7 +48,7 @@ test('a plugin that loads slowly is waited for once', async () => {
   assert.ok(performance.now() - begun < 2 * waited, 'two calls together take less time than the one that waits')
 })
 
-test('a hook does not wait for longer than its limit for the process of its plugin, which does not fail', async () => {
+test('a hook waits no longer than its limit for a process of its plugin, and the plugin has not failed then', async () => {
   await using catalog = await openCatalog({ processesPerCore: 1, pluginHookSeconds: 1 })
   await writeFiles(catalog.config, {
     'plugins/waits.js': `export default { id: 'waits', setup({ tool, hook }) {
@@ -89,7 +89,7 @@ const WHERE = `export default { id: 'where', setup({ directory, tool }) {
   tool({ name: 'where', description: 'Where it is.', inputSchema: { type: 'object' }, execute: () => directory })
 } }`
 
-test('a location that nobody uses gives the process of its plugins back, and has another one when it is used', async () => {
+test('the process of the plugins of an unused location ends, and another one begins on the next use', async () => {
   await using catalog = await openCatalog({ locationIdleSeconds: 1 })
   await writeFiles(catalog.config, {
     'plugins/pid.js': `export default { id: 'pid', setup({ tool }) {
@@ -103,7 +103,7 @@ test('a location that nobody uses gives the process of its plugins back, and has
   assert.notEqual(pid, former)
 })
 
-test('a plugin sees of the environment what a command sees', async () => {
+test('a plugin sees the same environment variables as a command', async () => {
   await using catalog = await openCatalog({ environment: { PATH: process.env.PATH ?? '', HOME: '/home/a' } })
   await writeFiles(catalog.config, {
     'plugins/env.js': `export default { id: 'env', setup({ tool }) {
@@ -117,7 +117,7 @@ test('a plugin sees of the environment what a command sees', async () => {
   assert.equal(text, 'CATALOG_TOOL_CALL,HOME,PATH,PWD')
 })
 
-test('with more locations than places for processes, an idle one makes room, its tools stay, and a call starts it again', async () => {
+test('an idle location gives its process to another one, keeps its tools, and gets a process again by a call', async () => {
   await using catalog = await openCatalog({ processesPerCore: 1 })
   await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
   const directories = Array.from({ length: availableParallelism() + 1 }, (_, i) => join(catalog.project, String(i)))
@@ -142,7 +142,7 @@ test('with more locations than places for processes, an idle one makes room, its
   assert.match(JSON.stringify(ends.at(-1)?.event.value), new RegExp(`"value":"${directory}"`))
 })
 
-test('the plugins that listen are called with what happens in their location', async () => {
+test('plugins that listen receive the events of their location', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/listens.js': `export default { id: 'listens', setup({ on, tool }) {

@@ -41,7 +41,7 @@ test('64 plugins of a location run; those of an untrusted project take no place 
   assert.equal(places.length, 2 + 64 + 1)
 })
 
-test('a link in an untrusted project makes no plugins of what lies in a trusted directory', async (t) => {
+test('a link in an untrusted project does not make plugins of files in a trusted directory', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-plugins-'))
   t.after(() => rm(folder, { recursive: true }))
   await writeFiles(folder, { 'trusted/scripts/clean.js': '', 'theirs/README.md': '', 'trusted/own/README.md': '' })

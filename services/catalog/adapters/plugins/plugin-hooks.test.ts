@@ -47,7 +47,7 @@ test('a plugin that fails in a hook, in whatever way, gets the status failed wit
   assert.equal(found['good.js'], 'active')
 })
 
-test('what a plugin makes of the text of a call is cut, also for a failed call', async () => {
+test('the text that a plugin gives a call is cut, also for a failed call', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/long.js': plugin('long', `hook('tool.after', () => ({ text: 'y'.repeat(1.5e6) }))`),
@@ -102,7 +102,7 @@ test('a call of a tool whose plugin does not work reports that, and not that its
   )
 })
 
-test('of two plugins with one id, the second does not work until the first is gone', async () => {
+test('the second of two plugins with the same id does not work until the first is gone', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, { 'plugins/a.js': plugin('same', ''), 'plugins/b.js': plugin('same', '') })
   const list = async () => states(await catalog.client.listPlugins({}, asOperator))

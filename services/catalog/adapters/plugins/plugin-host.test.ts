@@ -50,7 +50,7 @@ async function openHost(
   }
 }
 
-test('a process that is silent after its start is pinged after 16 seconds if anything is awaited of it, and counts as ended', async (t) => {
+test('a process that is silent for 16 seconds after its start is pinged if anything is expected of it, and counts as ended', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const sent: string[] = []
   const channel = new Duplex({

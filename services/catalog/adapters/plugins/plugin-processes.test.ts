@@ -71,7 +71,7 @@ const GUILTY: Readonly<Record<string, readonly [string, RegExp]>> = {
 }
 
 for (const [what, [tool, error]] of Object.entries(GUILTY)) {
-  test(`of several plugins in a process none is failed because one ${what}; that one is if it is alone`, async () => {
+  test(`no plugin is failed when one of several in a process ${what}; the one that did is when it runs alone`, async () => {
     await using catalog = await openCatalog({ pluginMemoryMib: 64 })
     await writeFiles(catalog.config, { 'plugins/guilty.js': plugin('guilty', tool), 'plugins/innocent.js': INNOCENT })
     await stateOf(catalog)
@@ -111,7 +111,7 @@ test('a suspended process is ended, and no plugin is failed for it, neither for 
   assert.equal((await hostsOf(catalog)).length, 1)
 })
 
-test('a plugin that waits in native code is failed like one in a loop, and the time of the others is watched meanwhile', async () => {
+test('a plugin that blocks in native code is failed like one in a loop, and the time limits of the others still hold', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 4, pluginMemoryMib: 64 })
   const seconds = longSleep()
   const fill = `fill() {
@@ -158,7 +158,7 @@ test('a failed plugin’s processes end once the others in its process are idle'
   assert.match((await stateOf(catalog))['guilty.js'] ?? '', /no more/)
 })
 
-test('a call during which its plugin changes has failed, and what it has done is unknown', async () => {
+test('a call fails when its plugin changes meanwhile, and reports that its effects are unknown', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, { 'plugins/innocent.js': INNOCENT })
   await stateOf(catalog)

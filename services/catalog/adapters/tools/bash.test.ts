@@ -21,7 +21,7 @@ test('a command runs in the location, and sees of the environment only what is o
   assert.equal(text, `${catalog.project}\nCATALOG_TOOL_CALL LANG PATH PWD SHLVL _ `)
 })
 
-test('nothing can be read from standard input, and nothing but the output is open', async () => {
+test('standard input is empty, and only the output is open', async () => {
   await using catalog = await openCatalog()
   assert.equal((await runTool(catalog, 'bash', { command: 'cat; echo end' })).text, 'end')
   const { text } = await runTool(catalog, 'bash', { command: 'echo hidden >&3' })
@@ -97,7 +97,7 @@ test('when a command ends, everything that it left running is ended', linux, asy
   assert.deepEqual(await processesWith(tag), [])
 })
 
-test('a call whose watcher is ended ends too', linux, async () => {
+test('a call ends when its supervisor is killed', linux, async () => {
   await using catalog = await openCatalog()
   const tag = longSleep()
   const command = `sleep ${tag} & kill -9 $PPID; sleep ${tag}`
@@ -106,7 +106,7 @@ test('a call whose watcher is ended ends too', linux, async () => {
   assert.deepEqual(await processesWith(tag), [])
 })
 
-test('closing the service ends what runs', async () => {
+test('closing the service ends the commands that run', async () => {
   const tag = longSleep()
   const catalog = await openCatalog()
   const running = assert.rejects(runTool(catalog, 'bash', { command: `sleep ${tag}` }))
@@ -116,7 +116,7 @@ test('closing the service ends what runs', async () => {
   await running
 })
 
-test('when the server is killed with SIGKILL, nothing of a call survives', linux, async () => {
+test('no process of a call survives when the server is killed with SIGKILL', linux, async () => {
   await using catalog = await openCatalog()
   const tag = longSleep()
   const command = `sleep ${tag} & nohup sleep ${tag} & setsid sleep ${tag} & trap '' TERM HUP; echo up; sleep ${tag}; sleep ${tag}`
@@ -143,7 +143,7 @@ test('when the server is killed with SIGKILL, nothing of a call survives', linux
   await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
 })
 
-test('of many concurrent commands 32 run at a time, and all run', async () => {
+test('at most 32 of many concurrent commands run at a time, and all run', async () => {
   await using catalog = await openCatalog()
   const command = 'mkdir r$$ && ls | grep -c ^r > n$$; while [ ! -e go ]; do sleep 0.05; done; rmdir r$$'
   const running = async () => (await readdir(catalog.project)).filter((name) => name.startsWith('r')).length

@@ -49,7 +49,7 @@ test('a search whose time is up returns what it has found, and reports that it s
   }
 })
 
-test('glob and grep say when directories are too deep for them', async () => {
+test('glob and grep report that directories are too deep for them', async () => {
   using scratch = scratchDirectory()
   await using threads = new SearchThreads()
   await writeFiles(scratch.path, { [join(...Array<string>(66).fill('d'), 'deep')]: 'found', top: 'found' })

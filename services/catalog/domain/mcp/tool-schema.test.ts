@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { readToolSchema, SchemaProblem } from './tool-schema.ts'
 
-test('a schema of a usual tool is passed on as it is, without what names its dialect', () => {
+test('the schema of a usual tool is passed on unchanged, without its $schema and $id', () => {
   const schema: JsonObject = {
     type: 'object',
     properties: {
@@ -20,7 +20,7 @@ test('a schema of a usual tool is passed on as it is, without what names its dia
   assert.deepEqual(readToolSchema({}), { type: 'object', properties: {} })
 })
 
-test('what a provider would refuse is left out: foreign keywords, wrong values, references to nowhere or elsewhere', () => {
+test('members that a provider would refuse are left out: foreign keywords, wrong values, references to nowhere or elsewhere', () => {
   const properties = {
     a: { type: 'strin', pattern: '(', minimum: '1', unknown: 1 },
     b: { $ref: 'https://example.com/schema' },
