@@ -13,7 +13,7 @@ test('unset settings have their defaults', () => {
   })
 })
 
-test('there is a switch for runs to go on by themselves', () => {
+test('PORTICO_SESSION_AUTO_RESUME turns automatic resumption on and off', () => {
   for (const [value, on] of [
     ['on', true],
     ['true', true],

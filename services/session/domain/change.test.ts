@@ -53,7 +53,7 @@ test('reports no change to waiters for what a run writes as it proceeds', () => 
   )
 })
 
-test('an interrupt, a permission request and the end of a run are reported as such', () => {
+test('an interrupt, a permission request and the end of a run are each reported as that', () => {
   assert.deepEqual(changedBy(leased, interruptRun), ['interrupt'])
   assert.deepEqual(
     changedBy(leased, (revision) => requestPermission(revision, request('per_1'))),

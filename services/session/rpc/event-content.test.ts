@@ -66,7 +66,7 @@ test('content that could not be read for one stream is read again for the next',
   await Promise.all([steady.leave(), again.leave()])
 })
 
-test('content is read once for all streams, and for all that follow the log, where they read it at once', async () => {
+test('content is read once for all streams and logs that need it at the same time', async () => {
   await using service = await begin()
   const { blobs, client, as } = service
   const streams = [open(service), open(service)]
@@ -91,7 +91,7 @@ test('content is read once for all streams, and for all that follow the log, whe
   for (const log of logs) await log.return?.()
 })
 
-test('an event whose content went with its session is left out', async () => {
+test('an event is left out when its content was removed together with its session', async () => {
   await using service = await begin()
   const { blobs, client } = service
   const stream = open(service)

@@ -12,7 +12,7 @@ import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 const sessionId = 'ses_a'
 
 forEachTransport((name, connect) => {
-  test(`a fork has what is settled of the history, under new ids, and no cost (${name})`, async () => {
+  test(`a fork has the settled history of its source, under new ids, and no cost (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client, store } = service
     const as = service.as()
@@ -80,7 +80,7 @@ forEachTransport((name, connect) => {
     await stream.return?.()
   })
 
-  test(`what does not exist cannot be forked (${name})`, async () => {
+  test(`a missing or empty session cannot be forked, nor any before a missing message (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client } = service
     const as = service.as()

@@ -136,7 +136,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(change(Delivery.STEER, 'msg_1', service.as('wrk_2')))).reason, 'SESSION_NOT_FOUND')
   })
 
-  test(`an item is cancelled once, and what does not wait is left alone (${name})`, async () => {
+  test(`an item is cancelled once, and one that does not wait any more is left alone (${name})`, async () => {
     await using service = await withSession(connect)
     const { client } = service
     await client.promptSession({ sessionId, messageId: 'msg_1', text: 'a', parked: true }, service.as())

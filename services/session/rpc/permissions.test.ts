@@ -109,7 +109,7 @@ forEachTransport((name, connect) => {
     assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
   })
 
-  test(`a session below that is removed in the meantime has no requests any more (${name})`, async () => {
+  test(`a session below that is removed meanwhile has no requests any more (${name})`, async () => {
     const { service } = await asking(connect)
     await using _ = service
     const { client, store } = service

@@ -26,7 +26,7 @@ async function begin() {
   return { service, prompt }
 }
 
-test('plugins change text, files, metadata and delivery before anything is read, and once per id', async () => {
+test('plugins change text, files, metadata and delivery of a prompt before files are read, and once per id', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   let edits = 0
@@ -76,7 +76,7 @@ test('a plugin that throws, or returns an invalid prompt, leaves a prompt unchan
   )
 })
 
-test('a store that fails after plugins changed a prompt admits nothing; sent again, it is what they made of it', async (t) => {
+test('a prompt is not admitted when the store fails after plugins changed it, and is admitted as changed when it is sent again', async (t) => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
@@ -88,7 +88,7 @@ test('a store that fails after plugins changed a prompt admits nothing; sent aga
   assert.equal((await prompt('msg_1', { files })).text, 'new')
 })
 
-test('a fault in a prompt that no plugin changed is not logged as theirs, and its files are read once', async () => {
+test('a fault in a prompt that plugins left unchanged is not logged as a fault of theirs, and its files are read once', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => prompt
@@ -97,7 +97,7 @@ test('a fault in a prompt that no plugin changed is not logged as theirs, and it
   assert.deepEqual(service.read, ['/project http://x/'])
 })
 
-test('an id that is sent again is the same prompt by what the client sent, not by what plugins made of it', async () => {
+test('an id that is sent again is compared with what the client sent, not with what plugins made of it', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'the same' })
@@ -156,7 +156,7 @@ test('remembers for a second that plugins change prompts', async () => {
   assert.equal(service.plugins.lookups, 1)
 })
 
-test('where no plugin changes prompts, the catalog is queried once a second, whoever comes meanwhile', async () => {
+test('the catalog is queried once a second, however many prompts come, while no plugin changes prompts', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   await Promise.all(Array.from({ length: 100 }, (_, i) => prompt(`msg_a${i}`)))

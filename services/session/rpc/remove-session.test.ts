@@ -32,7 +32,7 @@ forEachTransport((name, connect) => {
     await waitFor('the rest to be deleted', async () => (await service.store.takeRemoval(1)) === undefined)
   })
 
-  test(`a waiter learns that it is gone (${name})`, async () => {
+  test(`a caller that waits for a session is notified of its removal (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client } = service
     await client.createSession({ sessionId }, service.as())

@@ -89,7 +89,7 @@ for (const [what, read] of Object.entries(LONG_READS)) {
   })
 }
 
-test('content that a broken store lacks is an internal error', async () => {
+test('content that the store has lost is an internal error', async () => {
   await using service = await goingSession()
   service.blobs.get = async () => undefined
   for (const read of Object.values(READS)) {

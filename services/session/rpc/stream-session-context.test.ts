@@ -7,7 +7,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const sessionId = 'ses_1'
 
 forEachTransport((name, connect) => {
-  test(`the context of a session comes with the content of its files, also what runs (${name})`, async () => {
+  test(`the context of a session includes the content of its files and the step in progress (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client, store } = service
     await client.createSession({ sessionId }, service.as())

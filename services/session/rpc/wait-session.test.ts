@@ -41,7 +41,7 @@ forEachTransport((name, connect) => {
     await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
   })
 
-  test(`in a damaged store, nobody waits for a run that cannot end (${name})`, async () => {
+  test(`in a damaged store, a call that waits for a due session is refused, since its run cannot end (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     await service.client.createSession({ sessionId }, service.as())
     service.damage()
@@ -74,7 +74,7 @@ test('a server that stops ends each wait, with the reason', async () => {
   await service[Symbol.asyncDispose]()
 })
 
-test('however many wait for a session, the store is read once for all of them', async () => {
+test('the store is read once for all callers that wait for a session', async () => {
   await using service = await openSessionRpc(connectHttp2)
   await service.client.createSession({ sessionId }, service.as())
   await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())

@@ -69,7 +69,7 @@ for (const [peer, method] of METHODS) {
   })
 }
 
-test('an answer that a peer breaks off, to stay away for more than 30 s, is requested again', async () => {
+test('an answer is requested again when a peer breaks it off and then stays away for more than 30 s', async () => {
   await using service = await openSessionService()
   await service.create()
   const broken = async function* () {

@@ -6,7 +6,7 @@ import { importedMessages } from '#test/support/imported-messages.ts'
 import { asKey, openSessionService } from '#test/support/session-service.ts'
 import { text } from '#test/support/session-turns.ts'
 
-test('of an imported conversation the model sees what follows its last summary, commands and instructions included', async () => {
+test('the model sees what follows the last summary of an imported conversation, commands and instructions included', async () => {
   await using service = await openSessionService()
   const { client, peers } = service
   const session = { sessionId: 'ses_1', title: 'Test', createTime: 1 }

@@ -5,7 +5,7 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openSessionService } from '#test/support/session-service.ts'
 import { calls } from '#test/support/session-turns.ts'
 
-test('of a step’s many calls, 16 are prepared or run at a time, and all complete', async () => {
+test('at most 16 of a step’s many calls are prepared or run at a time, and all complete', async () => {
   await using service = await openSessionService()
   await service.create()
   let [working, most] = [0, 0]

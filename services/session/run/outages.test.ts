@@ -200,7 +200,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a lease that was obtained too late to be valid does not count', async () => {
+  test('a lease that was obtained too late to be valid uses no attempt', async () => {
     await using fixture = await open()
     const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
     assert.equal(lease.acquisitions, 1)

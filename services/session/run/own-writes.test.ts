@@ -125,7 +125,9 @@ test('the writes of a run cause no acquisition and no second read (SQLite)', asy
   await rm(directory, { recursive: true })
 })
 
-test('nor do they on any of three replicas (MongoDB)', { skip: skipWithoutMongo }, async () => {
+test('the writes of a run cause no acquisition and no second read on any of three replicas (MongoDB)', {
+  skip: skipWithoutMongo,
+}, async () => {
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
   const open = () => openMongoSessionStore({ mongo, clock: systemClock })
   await using opening = new AsyncDisposableStack()

@@ -55,7 +55,7 @@ test('a call that the rules deny is refused without asking, and the model is sho
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a call that needs permission waits for it, and shows what for', async () => {
+test('a call that needs permission waits for it, and the request shows what it is for', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('call_1'))
   const { requestId, messageId, createTime, expireTime, fence: _, ...rest } = request as PermissionRequest
@@ -76,7 +76,7 @@ test('a call that needs permission waits for it, and shows what for', async () =
   assert.equal((await service.calls())[0]?.state, 3)
 })
 
-test('permission given once is requested again the next time', async () => {
+test('permission that was given once has to be requested again for the next call', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('a'))
   service.peers.turns.push(calls(look('b')))

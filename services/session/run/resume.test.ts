@@ -25,7 +25,7 @@ async function course(service: SessionFixture): Promise<string[]> {
 const inboxOf = async ({ client }: SessionFixture): Promise<string[]> =>
   (await client.listInboxItems({ sessionId }, asKey)).items.map(({ messageId }) => messageId)
 
-test('a run that failed goes on without an input, and what failed is not shown to the model again', async () => {
+test('a failed run is resumed without an input, and its failed step is not shown to the model again', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_REFUSED', {}, 'Half an'), text('Well'))
@@ -41,7 +41,7 @@ test('a run that failed goes on without an input, and what failed is not shown t
   assert.equal((await course(service)).length, 5, 'nothing is left to go on with')
 })
 
-test('a run that was interrupted goes on: in an answer, in its tools, after a rejected call', async () => {
+test('an interrupted run is resumed from within an answer, from within its tools, and after a rejected call', async () => {
   await using service = await openSessionService()
   await service.create()
   const { client, peers } = service

@@ -56,7 +56,7 @@ test('the wait that a provider requests is honoured', async () => {
   assert.deepEqual(service.pauses, [30_000])
 })
 
-test('what a retry cannot mend is not retried', async () => {
+test('an error that a retry cannot mend is not retried', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_REFUSED', { provider: 'test', message: 'too long', status: '400' }))
@@ -67,7 +67,7 @@ test('what a retry cannot mend is not retried', async () => {
   assert.equal(await service.outcome(), Outcome.FAILED)
 })
 
-test('a limit that does not pay for a step fails it; a rate limit of the key is waited for', async () => {
+test('a spending limit that does not cover a step fails it; a rate limit of the key is waited for', async () => {
   await using service = await openSessionService()
   await service.create()
   const dear = { limit: 'key', problem: 'the request may cost 2 US dollars, and 1 are left' }

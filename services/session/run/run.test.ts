@@ -7,7 +7,7 @@ import { plain } from '#test/support/inference.ts'
 import { asKey, eventsUntil, key, openSessionService } from '#test/support/session-service.ts'
 import { calls, extended, hangs, says, started, text } from '#test/support/session-turns.ts'
 
-test('a prompt is answered: events in order, deltas between the durable ones, message, cost and tokens', async () => {
+test('a prompt is answered with a message, cost and tokens, and its events come in order, deltas between the durable ones', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(text('Hello there'))
@@ -163,7 +163,7 @@ test('calls of one answer without ids, or with a shared id, are distinguished', 
   assert.equal(new Set(service.peers.started).size, 4)
 })
 
-test('what goes wrong with a call is shown to the model, and the run goes on', async () => {
+test('a call that fails is shown to the model, and the run goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.tools.break = async function* () {
@@ -269,7 +269,7 @@ test('reasoning goes back to its model, with the provider’s data untouched', a
   assert.equal(service.peers.requests[2]?.reasoning?.effort, 'high')
 })
 
-test('in the last step that its agent may take, the model learns so and calls no tools', async () => {
+test('the last step that an agent may take calls no tools, and its request says so to the model', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.steps = 2

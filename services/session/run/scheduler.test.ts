@@ -67,7 +67,7 @@ test('a workspace whose sessions wait up to its bound does not block those of ot
   assert.equal(taken(), 6)
 })
 
-test('drained, it takes no more, and lets a run that works come to its end', async () => {
+test('a scheduler that drains takes no more sessions, and lets a working run come to its end', async () => {
   const { scheduler, ends, taken, looks } = schedule(5, 1, 3, true)
   await using _ = scheduler
   await waitFor('a session', () => ends.length === 1)
@@ -82,7 +82,7 @@ test('drained, it takes no more, and lets a run that works come to its end', asy
   assert.equal(taken(), 1)
 })
 
-test('drained, it waits no longer than allowed, and not at all for runs that only wait', async () => {
+test('a scheduler that drains waits no longer than allowed, and not at all for runs that only wait', async () => {
   for (const [works, ms] of [
     [true, 30],
     [false, 3_600_000],

@@ -44,7 +44,7 @@ function open() {
   }
 }
 
-test('however many wait, each change is read once', async () => {
+test('each change is read once, however many callers wait', async () => {
   const { watch, reads, listeners, change, end } = open()
   const waiting = Array.from({ length: 1_000 }, () => watch.until(session, never, ifIdle))
   await end(1)

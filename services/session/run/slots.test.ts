@@ -57,7 +57,7 @@ test('a run that rests has no slot, and waits behind the others when it goes on'
   assert.deepEqual(held, ['a', 'b', 'c', 'a'])
 })
 
-test('the parts of a run share its slot, which is given up when all of them rest', async () => {
+test('the parts of a run share its slot, which becomes free when all of them rest', async () => {
   const { held, take } = queue(new Slots(1))
   const a = await take('a')
   const b = take('b')
@@ -119,7 +119,7 @@ test('a waiter that gives up throws the reason of its signal, and holds nobody u
   assert.deepEqual(held, ['a', 'c'])
 })
 
-test('a run has no slot while others work for it, and is busy all the same', async () => {
+test('a run has no slot while others work for it, but counts as busy', async () => {
   const slots = new Slots(1)
   const a = await slots.take(never)
   const work = Promise.withResolvers<string>()

@@ -66,7 +66,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
   return { requests, counts, asked, close, notify: () => changed() }
 }
 
-test('of a step’s many calls that need permission, a few request it at a time; all are listed, and answered', async () => {
+test('a few of a step’s many calls request permission at a time; all requests are listed, and answered', async () => {
   const { requests, counts, asked, close, notify } = open()
   await waitFor('all requests', () => requests.size === CALLS)
   assert.ok(counts.most <= 20, `${counts.most} calls of the store at once`)
@@ -78,7 +78,7 @@ test('of a step’s many calls that need permission, a few request it at a time;
   assert.ok(counts.looks <= 3, `${counts.looks} looks`)
 })
 
-test('of many expired requests, a few are closed at a time', async () => {
+test('a few of many expired requests are closed at a time', async () => {
   const { requests, counts, asked } = open(1)
   assert.deepEqual(new Set((await Promise.all(asked)).map((error) => error?.type)), new Set(['permission.timeout']))
   assert.equal(requests.size, CALLS)

@@ -42,7 +42,7 @@ test('calls that end while a write runs are written together once it has ended, 
   assert.deepEqual([one?.record.usage, both?.record.usage?.costNanos], [undefined, 7n])
 })
 
-test('a write that fails fails for all that were to be written, and not for those after it', async () => {
+test('a failed write fails every call that it was to record, and none after it', async () => {
   const { recorder, writes } = recording(Promise.reject(new Error('lost')))
   const both = [recorder.settle('a', DONE), recorder.settle('b', DONE)]
   const outcomes = await Promise.allSettled(both)

@@ -27,7 +27,7 @@ function jumpingClock(): Clock & { jump(ms: number): void; pause(ms: number): vo
   }
 }
 
-test('an owner that lost its lease writes nothing more; what it ran is recorded as aborted, once', async () => {
+test('an owner that lost its lease writes nothing more, and its calls are recorded as aborted, once', async () => {
   const clock = jumpingClock()
   const log: string[] = []
   const logger = pino({ base: null }, { write: (line: string) => void log.push(line) })
@@ -137,7 +137,7 @@ test('after a kill in the middle of a tool its call is ended, then recorded as a
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a takeover tries until the catalog has ended what ran, and writes nothing before', async () => {
+test('a takeover waits until the catalog has ended the tools of the former owner, and writes nothing before', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()
@@ -159,7 +159,7 @@ test('a takeover tries until the catalog has ended what ran, and writes nothing 
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a catalog that never ends what ran does not keep a run for ever: it fails, and reports what is unknown', async () => {
+test('a run fails, and reports that its tools may still be running, when the catalog never ends them', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()

@@ -88,7 +88,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual((await one.client.listActiveSessions({}, asKey)).sessionIds, ['ses_busy'])
   })
 
-  test('an interrupt that the other one takes reaches the owner, and the next prompt is run', async () => {
+  test('an interrupt that the other service receives reaches the owner, and the next prompt is run', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers)
     await using _ = both
@@ -108,7 +108,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(await one.outcome(), Outcome.SUCCEEDED)
   })
 
-  test('permission given through the other one reaches the owner, and events reach both', async () => {
+  test('permission given through the other service reaches the owner, and events reach both', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers)
     await using _ = both
@@ -141,7 +141,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(peers.started.length, 1)
   })
 
-  test('a reload that either takes rejects what waits in both, and the runs go on', async () => {
+  test('a reload that either service receives rejects what waits in both, and the runs go on', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers)
     await using _ = both

@@ -33,7 +33,7 @@ function gate() {
   }
 }
 
-test('what is admitted while an interrupted run ends is run next, and its tools run under a fence of their own', async () => {
+test('an input admitted while an interrupted run ends is run next, and its tools run under a new fence', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -87,7 +87,7 @@ test('a second interrupt ends what was admitted after the first, and only that',
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', ...rest])
 })
 
-test('a prompt right behind an interrupt is answered, every time', async () => {
+test('a prompt sent directly after an interrupt is answered, every time', async () => {
   await using service = await openSessionService()
   await service.create()
   for (let round = 0; round < 20; round++) {
@@ -103,7 +103,7 @@ test('a prompt right behind an interrupt is answered, every time', async () => {
   }
 })
 
-test('an interrupt during a takeover ends the run that is taken over, and what is admitted then is run', async () => {
+test('an interrupt during a takeover ends the run that is taken over, and an input admitted then is run', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()
@@ -147,7 +147,7 @@ async function refused(service: SessionFixture, before: () => Promise<void> = as
   return other.open
 }
 
-test('what is admitted after a rejected permission, while the run still ends, is run next', async () => {
+test('an input admitted after a rejected permission, while the run still ends, is run next', async () => {
   await using service = await openSessionService()
   const release = await refused(service)
   await service.prompt('Two')
@@ -167,7 +167,7 @@ test('a resume after a rejected permission, while the run still ends, goes on wi
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'interrupted', 'assistant', 'succeeded'])
 })
 
-test('a rejected permission ends a run that was resumed before, and one that fails is joined', async () => {
+test('a rejected permission ends a run even if it was resumed before, and a resume joins a run that then fails', async () => {
   await using service = await openSessionService()
   const resume = () => service.client.resumeSession({ sessionId: 'ses_1' }, asKey)
   const release = await refused(service, async () => void (await resume()))
@@ -187,7 +187,7 @@ test('a rejected permission ends a run that was resumed before, and one that fai
   assert.deepEqual((await course(service)).slice(3), ['assistant', 'failed'])
 })
 
-test('what waited when a permission was rejected waits for the next wake', async () => {
+test('inputs that waited when a permission was rejected wait for the next wake', async () => {
   await using service = await openSessionService()
   const release = await refused(service, async () => {
     await service.prompt('Two')

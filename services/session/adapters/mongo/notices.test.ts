@@ -7,7 +7,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { collectionsOf } from './collections.ts'
 import { MongoNotices, noticeOf } from './notices.ts'
 
-test('while no change stream is open, everything may have changed, again and again; afterwards notices are exact', {
+test('notices say that everything may have changed while no change stream is open, and are exact afterwards', {
   skip: skipWithoutMongod,
 }, async () => {
   using data = scratchDirectory()

@@ -30,7 +30,7 @@ function open(during: (transaction: number) => Promise<void>) {
   return { transactions, run, jobs: () => transactions.map(({ jobs }) => jobs) }
 }
 
-test('while a transaction hangs, waiting writes are given up when their time is up, and make room for others', async () => {
+test('waiting writes are given up at their time limit while a transaction hangs, and make room for others', async () => {
   const stuck = Promise.withResolvers<void>()
   const { run, jobs } = open(() => stuck.promise)
   const first = run('first', CLIENT)
@@ -81,7 +81,7 @@ test('a failing transaction is retried only for those that have time left', asyn
   assert.deepEqual(jobs(), [[], ['long']])
 })
 
-test('a transaction that takes long takes no other job; what goes first goes before those that had no time', async () => {
+test('a slow transaction takes no other job with it; jobs marked as first precede those that ran out of time', async () => {
   const { run, jobs } = open(async () => {})
   const slow = run('slow', CLIENT, delay(600))
   const rest = [run('rest 1', CLIENT), run('rest 2', CLIENT)]

@@ -39,7 +39,7 @@ const switched = messageOf(head, 'modelSwitched', { model })
 const overflowed = step('', { error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], streamTime: undefined })
 const UNKNOWN = { bytes: Infinity, contextLength: undefined }
 
-test('what stays fits a quarter of the context, by the bytes of dense text too, and 24,000 bytes', () => {
+test('the text kept beside a summary has at most 24,000 bytes, and fits a quarter of the context even if it is dense', () => {
   for (const letter of ['x ', 'word ', '字', '😀']) {
     const turns = Array.from({ length: 50 }, (_, n) => [user(letter.repeat(300)), step(`${n} ${letter}`)]).flat()
     const small = recentOf(turns, { ...UNKNOWN, contextLength: 2_000 })
@@ -57,13 +57,13 @@ test('the newest turns stay in order, a call with its result, the last input in 
   assert.equal(recentOf([], UNKNOWN), '')
 })
 
-test('half of what stayed consists of whole turns, and in the end of none', () => {
+test('half of the kept text consists of whole turns, and in the end of none', () => {
   const all = 'user: a\n\nb\n\nassistant: c\n\nuser: d'
   assert.equal(newestHalf(all), 'user: d')
   assert.equal(newestHalf('user: a\n\nassistant: (calls look; result: 1\n\n2)'), '')
 })
 
-test('an excerpt has at most that many bytes and no half characters', () => {
+test('an excerpt has at most as many bytes as requested, and no half characters', () => {
   for (let most = 6; most < 20; most++) {
     const text = beginningOf('a字😀'.repeat(10), most)
     assert.ok(bytesIn(text) <= most && text.isWellFormed() && text.endsWith(' […]'), `${most} ${text}`)
@@ -71,7 +71,7 @@ test('an excerpt has at most that many bytes and no half characters', () => {
   assert.equal(beginningOf('字字', 6), '字字')
 })
 
-test('what does not stay is summarized, and where room is short the first input outlives the oldest turns', () => {
+test('the turns that are not kept are summarized, and where room is short the first input outlives the oldest turns', () => {
   const turns = [user('Task'), step('One '.repeat(50)), step('Two '.repeat(50)), step('Three')]
   const covered = { summary: undefined, turns: notKept(turns, 'assistant: Three') }
   const text = toSummarize(covered, 10_000)

@@ -97,7 +97,7 @@ test('a run that begins without an input goes on with what an ended one left', (
   assert.equal(outcome(), Outcome.SUCCEEDED)
 })
 
-test('a step that failed before its tools at the end is left out: it is repeated', () => {
+test('a step at the end that failed before its tools is left out, since it is repeated', () => {
   const error = structuredError('provider.unavailable', 'no')
   const roles = (...conversation: Message[]) => modelMessages(conversation).map(({ role }) => WORDS[role])
   assert.deepEqual(roles(user('a'), step({ error, streamTime: undefined }), idle), ['user'])
@@ -112,7 +112,7 @@ test('a synthetic text is input', () => {
   assert.deepEqual(texts([added]), [['user', 'Built']])
 })
 
-test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
+test('instructions, skills and commands of users are shown unchanged; messages meant for people are not', () => {
   const head = { messageId: 'msg_x', createTime: 0 }
   const output = { output: 'a.txt\n', cursor: 6, size: 6 }
   const conversation: Message[] = [
@@ -134,7 +134,7 @@ test('instructions, skills and commands of users are shown unchanged; what is me
   ])
 })
 
-test('what comes before the last summary is not shown, but the summary', () => {
+test('the last summary is shown instead of the messages before it', () => {
   const compaction = (changes: Partial<ContentOf<'compaction'>>) =>
     withChanges(summed('msg_c', { status: Compaction_Status.COMPLETED, summary: 'All' }), changes)
   const failed = compaction({ status: Compaction_Status.FAILED })
@@ -160,7 +160,7 @@ test('what comes before the last summary is not shown, but the summary', () => {
   assert.deepEqual(texts([user('a'), failed, native, step()]).length, 2)
 })
 
-test('the input that a summary found open is shown after it, whole; after a requested summary, the input of an ended run is not', () => {
+test('an input that was open when a summary was made is shown whole after it, but not one of an ended run after a requested summary', () => {
   const summary = (text: string, manual = false) =>
     summed(`msg_${text}`, { status: Compaction_Status.COMPLETED, manual, summary: text })
   const overflowed = step({ error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], streamTime: undefined })

@@ -30,7 +30,7 @@ test('the wait that the provider requests is honoured, up to five minutes', () =
   assert.equal(after('301'), undefined)
 })
 
-test('what a retry cannot mend is not repeated; a failure without a reason is', () => {
+test('an error that a retry cannot mend is not retried; one without a reason is', () => {
   for (const reason of [
     'PROVIDER_REFUSED',
     'CREDENTIAL_REFUSED',

@@ -29,7 +29,7 @@ function begun(): StepDraft {
   )
 }
 
-test('whatever an attempt has left, the next one begins with a fresh step', () => {
+test('the next attempt begins with a fresh step, wherever the one before broke off', () => {
   for (let count = 0; count <= ANSWER.length; count++) {
     const draft = begun()
     for (const event of ANSWER.slice(0, count)) draft.follow(event, 2)

@@ -82,7 +82,7 @@ test('a session due for steers leaves queued inputs where they are, until someth
   }
 })
 
-test('no queued input enters while a steer waits, but a steer that a control item holds up holds nothing up', () => {
+test('no queued input enters while a steer waits, unless that steer waits behind a control item', () => {
   const cases: [items: InboxEntry[], entered: string[]][] = [
     [
       [
@@ -160,7 +160,7 @@ test('an admission keeps a requested resume, and an interrupt drops it', () => {
   assert.equal(revision.state.wake?.resume, false)
 })
 
-test('a run that was cut off ends as interrupted; what was woken before that is parked, and what was woken after is due', () => {
+test('a run that was cut off ends as interrupted; inputs that were woken before that are parked, and later ones are due', () => {
   const lease = { leaseMs: 12_000, renewMs: 2_000 }
   const cases: [string, CutOff, at: number, due: boolean][] = [
     ['given back, woken before this process', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 5_001, false],

@@ -140,7 +140,7 @@ test('a conversation too long for the model is summarized once, and the step is 
   assert.equal((await compactions(service))[0]?.manual, false)
 })
 
-test('if the summary is still too long, half of what stayed is kept, then half of that, before the run fails; a new input goes on', async () => {
+test('when a prompt with its summary is too long, half of the kept text is kept, then half of that, before the run fails; a new input goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -291,7 +291,7 @@ test('a conversation that is too long for the summarizer is shown shorter, and i
   assert.equal(await service.outcome(), Outcome.FAILED)
 })
 
-test('an interrupt while the summary streams ends it, and the cost of an empty one counts', async () => {
+test('an interrupt ends a summary in progress, and the cost of an empty summary counts', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service

@@ -24,7 +24,7 @@ const created = (id: string, parentId: string | undefined): DurableInit => {
   return { case: 'sessionCreated', value: { session: { sessionId: id, parentId } } }
 }
 
-test('each session is read once', async () => {
+test('the ancestors of a session are read once', async () => {
   const { of, read } = ancestorsOf({ ses_c: 'ses_b', ses_b: 'ses_a', ses_a: undefined })
   assert.deepEqual(await of('ses_c'), ['ses_b', 'ses_a'])
   assert.deepEqual(await of('ses_c'), ['ses_b', 'ses_a'])

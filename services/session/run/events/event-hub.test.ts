@@ -95,7 +95,7 @@ test('a session that waits does not hold back another', async () => {
   stop.abort()
 })
 
-test('what follows an event from before the stream was open is sent at once', async () => {
+test('an event is sent at once when it follows another one from before the stream was open', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -186,7 +186,7 @@ test('20,000 waiting words are sent as one, in order, between the events around 
   stop.abort()
 })
 
-test('only neighbours of one part are joined', async () => {
+test('only adjacent words of the same part are joined', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -204,7 +204,7 @@ test('only neighbours of one part are joined', async () => {
   stop.abort()
 })
 
-test('of the waiting progress of one call only the last state is sent', async () => {
+test('only the last state of the waiting progress of a call is sent', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()

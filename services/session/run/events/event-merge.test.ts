@@ -18,7 +18,7 @@ const act = fc.record({
   takes: fc.nat(3),
 })
 
-test('however they are read, the words of a session are complete and in their place', () => {
+test('the words of a session arrive complete and in their place, however they are read', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
       const merge = new EventMerge()
@@ -70,7 +70,7 @@ test('however they are read, the words of a session are complete and in their pl
   )
 })
 
-test('a word costs as much however many sessions wait', () => {
+test('adding a word takes no longer when many sessions wait', () => {
   const merge = new EventMerge()
   let looks = 0
   const word = (session: number): VolatileEvent => ({

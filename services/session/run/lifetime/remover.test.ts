@@ -6,7 +6,7 @@ import { Remover, type RemoverOptions } from './remover.ts'
 
 const HOUR_MS = 3_600_000
 
-test('whoever wakes the remover is heeded, also while its last look ends', async () => {
+test('the remover looks again when it is woken, even while its last look ends', async () => {
   for (let turns = 0; turns < 20; turns++) {
     let looks = 0
     const swept = Promise.withResolvers<boolean>()

@@ -52,7 +52,7 @@ test('a child that is interrupted fails the call, and the parent goes on', async
   assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
 })
 
-test('the answer of a task is the child’s answer to its prompt, steers included; what is queued behind it is not waited for', async () => {
+test('a task returns the child’s answer to its prompt and to steers, without waiting for inputs queued behind it', async () => {
   const peers = scriptedPeers()
   peers.subagents.push({ agentId: 'explore' })
   const [begun, steered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -155,7 +155,7 @@ test('an impossible task is an error for the model, and no session is created', 
   assert.doesNotMatch(JSON.stringify(peers.requests[0]?.tools), /general/)
 })
 
-test('of one step, a hundred calls are accepted', async () => {
+test('at most a hundred tasks of one step are accepted', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
   const { peers } = service
@@ -170,7 +170,7 @@ test('of one step, a hundred calls are accepted', async () => {
   assert.equal((await childrenOf(service)).length, 1)
 })
 
-test('sessions are nested no deeper than the limit, and at 0 there is no such tool', async () => {
+test('sessions are nested no deeper than the limit, and a limit of 0 removes the tool', async () => {
   for (const taskDepth of [0, 1]) {
     const peers = peersWithAgents()
     await using service = await openSessionService({ peers, taskDepth })
@@ -217,7 +217,7 @@ test('a task that fails is an error for the model, with the text so far', async 
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('rules of a session bind what works below it from its next step on, and its requests are answered as any other', async () => {
+test('a change of a session’s rules binds the sessions below it from their next step on, and their requests are answered as any other', async () => {
   const peers = peersWithAgents()
   await using service = await openSessionService({ peers })
   await service.create()

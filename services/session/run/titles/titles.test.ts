@@ -49,7 +49,7 @@ function open() {
   }
 }
 
-test('a workspace whose titles take long keeps nobody else waiting', async () => {
+test('a workspace whose titles take long does not delay those of others', async () => {
   const { asked, titles, find, letGo } = open()
   await using _ = titles
   for (let n = 0; n < 50; n++) find('wrk_slow', n)
@@ -64,7 +64,7 @@ test('a workspace whose titles take long keeps nobody else waiting', async () =>
   assert.deepEqual(asked.slice(16), ['wrk_a 4', 'wrk_late 0', 'wrk_a 5', 'wrk_a 6'])
 })
 
-test('of the titles of a workspace that wait, the oldest make room for new ones', async () => {
+test('new titles replace the oldest waiting ones of their workspace when too many wait', async () => {
   const { asked, titles, find, letGo } = open()
   await using _ = titles
   for (let n = 0; n < 1_000; n++) find('wrk_many', n)

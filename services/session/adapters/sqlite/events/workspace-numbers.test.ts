@@ -7,7 +7,7 @@ import { SQLITE } from '#services/session/adapters/schema.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { WorkspaceNumbers } from './workspace-numbers.ts'
 
-test('a workspace keeps its number, and one that was rolled back belongs to nobody', async () => {
+test('a workspace keeps its number, and a number that was rolled back belongs to no workspace', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-numbers-'))
   try {
     const undone = (): void => numbers.forget()
