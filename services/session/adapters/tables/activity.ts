@@ -26,8 +26,7 @@ export const activity = defineTable({
     /** Id of the message. */
     id: text(),
     type: text<Activity['type']>(),
-    /** A ModelRef as JSON: the same text for the same model, which distinguishes models. */
-    model: optional(text()),
+    model: optional(message(ModelRefSchema)),
     costNanos: optional(decimal()),
     tokens: optional(message(TokenUsageSchema)),
     /** Null where there are none. */
@@ -51,26 +50,19 @@ export const activity = defineTable({
 
 export type ActivityRecord = RowOf<typeof activity.columns> & { readonly sessionId: string; readonly seq: number }
 
-const { type, model, costNanos, tokens, timeCreated, calls } = activity.columns
-/** What statistics read of each. */
-export const countedColumns = { type, model, costNanos, tokens, timeCreated }
+const { type, costNanos, tokens, timeCreated, calls } = activity.columns
+/** What statistics read of each: a model as it is stored, which is the same text for the same model. */
+export const countedColumns = { type, model: optional(text()), costNanos, tokens, timeCreated }
 /** The same with tool calls. */
 export const callColumns = { ...countedColumns, calls }
-
-const modelText = message(ModelRefSchema)
 
 export function activityRecord(
   workspace: string,
   sessionId: string,
   { seq, activity: counted }: { readonly seq: number; readonly activity: Activity },
 ): ActivityRecord {
-  const { model, calls } = counted
-  const stored = {
-    workspace,
-    ...counted,
-    model: model && modelText.encode(model),
-    calls: calls.length === 0 ? undefined : calls,
-  }
+  const { calls } = counted
+  const stored = { workspace, ...counted, calls: calls.length === 0 ? undefined : calls }
   return { sessionId, seq, ...toRow(activity.columns, stored) }
 }
 

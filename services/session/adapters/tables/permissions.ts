@@ -26,8 +26,7 @@ export const requests = defineTable({
     message: text(),
     timeCreated: integer(),
     timeExpires: integer(),
-    /** A PermissionRequest as JSON. */
-    data: text(),
+    data: message(PermissionRequestSchema),
   },
   sqlite: {
     columns: { session: integer() },
@@ -72,8 +71,6 @@ export type ApprovalRecord = RowOf<typeof approvals.columns>
 
 type WriteOf<T extends Write['type']> = Extract<Write, { type: T }>
 
-const requestData = message(PermissionRequestSchema)
-
 export function requestRecord(workspace: string, write: WriteOf<'request'>): RequestRecord {
   const { request } = write
   return {
@@ -81,7 +78,7 @@ export function requestRecord(workspace: string, write: WriteOf<'request'>): Req
     id: request.requestId,
     sessionId: request.sessionId,
     seq: write.seq,
-    data: requestData.encode(request),
+    data: requests.columns.data.encode(request),
     reply: null,
     message: '',
     timeCreated: request.createTime,
@@ -125,6 +122,6 @@ export function toRequests(records: readonly RequestRecord[]): PermissionRequest
 
 export function toRequestEntry(record: RequestRecord): RequestEntry {
   const { reply, message: reason } = record
-  const request = requestData.decode(record.data)
+  const request = requests.columns.data.decode(record.data)
   return { request, answer: reply === null ? undefined : { reply, message: reason } }
 }
