@@ -17,7 +17,7 @@ function newReads() {
   return { state, read }
 }
 
-test('while a read is under way, callers of the same turn share one more, and nobody gets the answer of another key', async () => {
+test('callers of the same turn share one more read while another one is in progress, and each gets the answer of its own key', async () => {
   const { state, read } = newReads()
   const answers = await Promise.all(['a', 'a', 'b', 'a', 'a', 'b'].map(read))
   assert.deepEqual(answers, ['a enabled', 'a enabled', 'b enabled', 'a enabled', 'a enabled', 'b enabled'])
@@ -41,7 +41,7 @@ test('a caller that comes while one read is under way and another one waits sees
   assert.equal(state.begun, 2)
 })
 
-test('of concurrent reads, none is mistaken for a later one', async () => {
+test('a caller that comes after a change gets none of the concurrent reads that began before it', async () => {
   const { state, read } = newReads()
   const first = read('a')
   const second = read('a')

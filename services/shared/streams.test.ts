@@ -45,7 +45,7 @@ test('leaving a mapped stream closes its source, also while that is being opened
   assert.deepEqual(noted, ['left', 'left'])
 })
 
-test('what opens or feeds a mapped stream may fail; leaving one that failed is harmless', async () => {
+test('a mapped stream fails with the error of what opens or feeds it, and can be left afterwards', async () => {
   const stream = new MappedStream(() => Promise.reject(new Error('not opened')), String)
   await assert.rejects(stream.next(), /not opened/)
   assert.deepEqual(await stream.return(), { done: true, value: undefined })

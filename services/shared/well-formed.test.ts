@@ -8,7 +8,7 @@ test('halves of surrogate pairs are replaced in texts and names, wherever they a
   assert.equal(wellFormed('\udc00'), '\ufffd')
 })
 
-test('a value without any is returned itself', () => {
+test('a value without halves of surrogate pairs is returned itself', () => {
   const value = JSON.parse('{"__proto__":{"a":"😀"},"b":[]}')
   assert.equal(wellFormed(value), value)
 })

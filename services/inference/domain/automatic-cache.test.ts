@@ -15,7 +15,7 @@ const said = (text: string, marker: object = {}): Message => message(Role.USER, 
 const marked = (messages: Message[], more: RequestInit = {}) =>
   withCacheMarker(generationRequest({ messages, ...more }), cacheControl)
 
-test('a marker is set at the very end, unless there is one', () => {
+test('a marker is set on the last part of a conversation, unless there is one', () => {
   const conversation = [said('a'), said('b')]
   const once = marked(conversation)
   assert.deepEqual(once, [said('a'), said('b', { cacheControl })])

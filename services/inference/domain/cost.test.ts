@@ -57,7 +57,7 @@ test('no price makes a cost that does not fit into the ledger', () => {
   assert.equal(outputCostOf({ ...nothing, outputTokens: 10n ** 9n }, dear), 10n ** 16n)
 })
 
-test('with more cached tokens than input, only the cached ones are charged', () => {
+test('only cached tokens are charged when there are more of them than input', () => {
   assert.equal(costOf({ ...nothing, inputTokens: 1n, cacheReadTokens: 10n }, pricing), 1n)
 })
 
@@ -70,7 +70,7 @@ test('dollars are read exactly', () => {
   }
 })
 
-test('what a cache keeps for an hour, and searches, have prices of their own; a tier changes those of tokens', () => {
+test('writes to a cache of an hour and searches have their own prices; a tier changes only the prices of tokens', () => {
   const usage = { ...nothing, inputTokens: 100n, cacheWriteTokens: 60n, outputTokens: 10n }
   const plain = costOf(usage, pricing)
   assert.equal(plain, 40n + 75n + 40n)

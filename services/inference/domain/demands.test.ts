@@ -34,7 +34,7 @@ test('an endpoint is held to each demand, and an unknown property does not meet 
   }
 })
 
-test('for a long input, the price of long inputs is held to the maximum', () => {
+test('the price of long inputs is compared with the maximum price for a long input', () => {
   const long = [{ aboveTokens: 900n, pricing: { inputNanos: 4n, outputNanos: 6n } }]
   const tiered = { ...endpoint, pricing: create(PricingSchema, { ...prices, long }) }
   for (const [length, demand, unmet] of [
@@ -59,7 +59,7 @@ test('an endpoint that would pass over a setting does not serve a request that r
   assert.deepEqual(unmetDemands(endpoint, generationRequest({ sampling })), [])
 })
 
-test('an endpoint gives no more output than it has, and what may not fit prefers one with more room', () => {
+test('an endpoint is not used for more output than its limit, and has room only for an input and output that fit its context', () => {
   const small = { providerId: 'p', modelId: 'm', pricing, contextLength: 1_000, outputLimit: 200 }
   const unmet = (limits: object, maxOutputTokens: number | undefined) =>
     unmetDemands({ ...small, ...limits }, generationRequest({ maxOutputTokens }))

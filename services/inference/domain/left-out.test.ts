@@ -13,7 +13,7 @@ test('a setting is reported only if the request makes it', () => {
   ])
 })
 
-test('opaque content goes to the kind of provider that made it, or to any if its maker is unknown', () => {
+test('opaque content is sent to the kind of provider that made it, or to any if its maker is unknown', () => {
   const parts: readonly Part[] = [
     part('text', { text: 'Hello' }),
     part('reasoning', { text: 'hm', signature: 's', format: 'a' }),
@@ -39,7 +39,7 @@ test('opaque content goes to the kind of provider that made it, or to any if its
   assert.deepEqual(fieldsOf(foreignLeftOut(request)), none)
 })
 
-test('what a message says to one kind of provider is reported as left out for the others', () => {
+test('metadata of a message for one kind of provider is reported as left out for the others', () => {
   const hurry = { role: Role.SYSTEM, parts: [], providerMetadata: { b: { clear_at: 'never' } } } as const
   const request = generationRequest({ messages: [{ role: Role.USER, parts: [part('text', { text: 'a' })] }, hurry] })
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['messages[1]'])
@@ -56,7 +56,7 @@ test('a setting in one provider’s own words that is sent to all is not reporte
   assert.deepEqual(said({ effort: 'high', task_budget: {} }), ['extensions[0].output_config'])
 })
 
-test('members that mean nothing here yet, and preferences between endpoints, are named', () => {
+test('members without an effect, and preferences between endpoints, are named', () => {
   const routing = {
     ...{ only: [], ignore: [], requireParameters: false, denyDataCollection: false, zeroDataRetention: false },
     ...{ maxInputNanos: undefined, maxOutputNanos: undefined, enforceDistillableText: false, quantizations: [] },

@@ -95,12 +95,12 @@ test('an answer that failed before any output costs nothing, whatever the provid
   }
 })
 
-test('after a usage that cannot be true the one before it still counts', () => {
+test('an implausible usage leaves the plausible one before it in effect', () => {
   const { meter, last } = metered(usual, { ...usual, inputTokens: 10n ** 30n })
   assert.deepEqual([meter.implausible, last.usage], [true, usual])
 })
 
-test('the input is at least what is cached of it, as it is charged', () => {
+test('the input counts as at least the sum of its cached tokens', () => {
   const used = { ...usual, inputTokens: 5n, cacheReadTokens: 50n, cacheWriteTokens: 7n }
   assert.deepEqual(metered(used).last.usage, { ...used, inputTokens: 57n })
   assert.deepEqual(metered({ ...used, inputTokens: 57n }).last.usage, { ...used, inputTokens: 57n })

@@ -71,7 +71,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([missing.reason, missing.metadata.field], ['REQUEST_INVALID', 'generation'])
   })
 
-  test(`${name}: warnings, sources, and what a provider says of a part besides travel with the generation`, async () => {
+  test(`${name}: warnings, sources, and a provider’s metadata of a part are returned with the generation`, async () => {
     await using stub = await startStub(answers(200, fixture('openai-sources.json')))
     await using service = await openInference(served(stub))
     await using connection = await connect(service.routes)
@@ -104,7 +104,7 @@ forEachTransport((name, connect) => {
     ])
   })
 
-  test(`${name}: the row of the ledger has how each generation ended`, async () => {
+  test(`${name}: the row of the ledger shows how each generation ended`, async () => {
     await using stub = await startStub((response) => {
       if (stub.seen.length === 1) answers(200, fixture('openai-text.json'))(response)
     })

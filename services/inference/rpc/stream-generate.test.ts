@@ -233,7 +233,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([reason, metadata], ['PROVIDER_TIMEOUT', { provider: 'portico', model: 'portico/echo' }])
   })
 
-  test(`${name}: what cannot be generated is refused by its field, and no row is written`, async () => {
+  test(`${name}: a request that cannot be served is refused by its field, and no row is written`, async () => {
     await using service = await openConnected(connect)
     const { client } = service
     const messages = [userMessage('Hello')]

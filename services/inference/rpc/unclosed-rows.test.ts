@@ -23,7 +23,7 @@ const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', ap
 const options = callOptions({ principal, authenticated: true })
 const otherWorkspace = callOptions({ principal: { ...principal, workspaceId: 'wrk_2' }, authenticated: true })
 
-test('while an ended request cannot be written, what it belongs to is unavailable, and anything else is not', async (t) => {
+test('the row of an ended request and the sums that include it are unavailable while it cannot be written; others are available', async (t) => {
   // A full disk: rows can be read, and not written.
   const ledger: Partial<Ledger> = {
     close: () => Promise.reject(storeUnavailable('full')),

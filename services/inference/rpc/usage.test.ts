@@ -63,7 +63,7 @@ async function open(connect: Connect, config: Partial<Config> = {}, answer = fix
 }
 
 forEachTransport((name, connect) => {
-  test(`${name}: whoever has an answer finds its row, and its cost in every sum`, async () => {
+  test(`${name}: a caller that has its answer finds its row, and its cost in every sum`, async () => {
     await using service = await open(connect)
     const { usage, ask } = service
     const attribution = { referer: 'https://example.com', title: 'Test' }
@@ -173,7 +173,7 @@ forEachTransport((name, connect) => {
     assert.equal(wait.metadata.problem, 'the key may use 100 tokens a minute')
   })
 
-  test(`${name}: with a limit of money, no more output can come than was reserved for`, async () => {
+  test(`${name}: the output of a request is limited to the reserved amount if there is a spending limit`, async () => {
     await using service = await open(connect)
     const { stub, ask } = service
     const rich = { limitNanos: 10n ** 12n }

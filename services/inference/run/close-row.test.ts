@@ -65,7 +65,7 @@ const FAULTS: Readonly<
   'ends well': [streams(hello + chatEnd()), 'usage'],
 }
 
-test('however a provider ends a stream, one row is closed with its usage, and nothing stays reserved', async () => {
+test('one row is closed with its usage however a provider ends a stream, and nothing stays reserved', async () => {
   let fault: (response: ServerResponse) => unknown = () => {}
   await using stub = await startStub((response) => fault(response))
   const models = [{ id: 'gpt', displayName: 'gpt', pricing }]

@@ -48,7 +48,7 @@ test('rows that wait are closed at once when another one is opened', async () =>
   assert.equal(calls.length, 1)
 })
 
-test('while the store is away the write is retried, and rows that end meanwhile do not wait for it', async () => {
+test('a write is retried while the store is away, and rows that end meanwhile do not wait for it', async () => {
   const { calls, ledger } = openLedger(async (call) => {
     if (call === 1) throw storeUnavailable('away')
   })

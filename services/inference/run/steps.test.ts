@@ -53,7 +53,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a provider learns of a session only a salted hash, the same for each of its requests', () => {
+test('a provider receives a session only as a salted hash, the same for each of its requests', () => {
   const digest = sessionDigest('wrk_1', 'ses_1')
   assert.equal(sessionDigest('wrk_1', 'ses_1'), digest)
   assert.notEqual(sessionDigest('wrk_2', 'ses_1'), digest)

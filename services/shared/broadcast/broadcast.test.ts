@@ -63,7 +63,7 @@ test('each item is pulled once, and all readers get it in order', async () => {
   assert.equal(shared.last, '12')
 })
 
-test('nothing is pulled without a waiting reader, and one is enough', async () => {
+test('an item is pulled only while a reader waits, and one reader is enough', async () => {
   const { shared, emit, pulled } = stream()
   emit('+10')
   await shared.opened
@@ -75,7 +75,7 @@ test('nothing is pulled without a waiting reader, and one is enough', async () =
   assert.deepEqual(await take(slow, 3), ['+11', '+12', '+13'])
 })
 
-test('a reader that joins gets what follows its position, or, without one, what comes from now on', async () => {
+test('a reader that joins gets the items after its position, or, without one, later items only', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -227,14 +227,14 @@ test('a reader that leaves while it waits ends; the last one that lets go closes
   assert.equal((await last).done, true)
 })
 
-test('a source that fails at once opens nothing', async () => {
+test('a source that fails at once fails the opening, and ends the broadcast', async () => {
   const { shared, emit } = stream()
   emit(new Error('away'))
   await assert.rejects(shared.opened, /away/)
   assert.ok(shared.isOver)
 })
 
-test('an item that voids earlier ones hides them from readers that have not reached them, which may resume there all the same', async () => {
+test('an item that voids earlier ones hides them from readers that have not reached them; a reader may still resume at such an item', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened

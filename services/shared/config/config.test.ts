@@ -36,7 +36,7 @@ test('reports every problem in one error, naming the variables, and values that 
   )
 })
 
-test('takes an empty variable for one that is not set, ignores foreign ones, and freezes the answer', () => {
+test('takes an empty variable for one that is not set, ignores foreign ones, and freezes the configuration', () => {
   const env = {
     PORT: '',
     SWITCH: '1',

@@ -49,7 +49,7 @@ for (const [name, read, value] of SECRETS) {
   })
 }
 
-test('what is wrong with the secret of a file is reported with the name of the variable that names the file', () => {
+test('a problem of a secret in a file is reported with the name of the variable that names the file', () => {
   using folder = scratchDirectory()
   const path = join(folder.path, 'secret')
   writeFileSync(path, 'short')

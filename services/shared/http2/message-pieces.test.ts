@@ -16,7 +16,7 @@ test('long bytes of a message are a piece of their own, not a copy, and the piec
   assert.equal(message.messages, data)
 })
 
-test('few bytes are not apart, nor are long texts', () => {
+test('neither few bytes nor a long text is a piece of its own', () => {
   for (const size of [0, 1, 65_536]) {
     const message = create(ImportSessionRequestSchema, { messages: new Uint8Array(size).fill(1) })
     const pieces = messagePieces(ImportSessionRequestSchema, message)

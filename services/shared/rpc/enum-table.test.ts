@@ -11,6 +11,6 @@ test('reads one table both ways, and has no name for a value that is not in it',
   )
 })
 
-test('two names for one value are a mistake', () => {
+test('a table with two names for one value is refused', () => {
   assert.throws(() => enumTable({ one: 1, uno: 1 }), /one and uno/)
 })

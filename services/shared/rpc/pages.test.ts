@@ -41,7 +41,7 @@ test('refuses what never was a token, and a genuine one whose payload has anothe
   for (const payload of [null, 1, [], { id: { $gt: '' } }]) refused('scope', encodePageToken('scope', payload))
 })
 
-test('whatever fits into a URL comes back in a token that does, too', () => {
+test('an id that fits into a URL comes back from its token, which fits into one, too', () => {
   const alphabets = ['統', '😀', '\u0001', '"', '\\', 'ü', 'a'].map((first) => first.codePointAt(0) as number)
   let seed = 1
   const random = (most: number): number => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { diskProblem } from './disk-problem.ts'
 
-test('where SQLite reports a failed read or write, the disk may be full', () => {
+test('a failed read or write of SQLite is reported with the hint that the disk may be full', () => {
   const failed = (errcode: number, text: string) =>
     Object.assign(new Error(text), { code: 'ERR_SQLITE_ERROR', errcode })
   const SHMSIZE = 4_874

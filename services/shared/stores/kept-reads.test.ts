@@ -33,7 +33,7 @@ async function open() {
   return { path, file, read, set, state, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-test('what was read is kept until something is committed, here or by another process', async () => {
+test('a read is kept until something is committed, here or by another process', async () => {
   await using words = await open()
   assert.deepEqual([words.read(), words.read(), words.state.reads], ['first', 'first', 1])
   await words.file.write(() => words.set('second'))
@@ -56,7 +56,7 @@ test('looks up again what was missing', async () => {
   assert.deepEqual([words.read(), words.read(), words.state.reads], [undefined, undefined, 2])
 })
 
-test('what was read during a transaction that is rolled back is not kept', async () => {
+test('a read within a transaction that is rolled back is not kept', async () => {
   await using words = await open()
   const undone = words.file.write(() => {
     words.set('never')
@@ -67,7 +67,7 @@ test('what was read during a transaction that is rolled back is not kept', async
   assert.equal(words.read(), 'first')
 })
 
-test('no more than a bound is kept', async () => {
+test('a bounded number of reads is kept', async () => {
   await using words = await open()
   for (let n = 0; n < 2_500; n++) words.read(`key ${n}`)
   words.read('key 0')

@@ -43,7 +43,7 @@ function openStore(path: string, more = '') {
 
 const UNAVAILABLE = { name: 'Rejection', reason: 'STORE_UNAVAILABLE' }
 
-test('a disk that is full is an outage with a reason of its own in the log; what fits works, and all when there is room', async () => {
+test('a full disk is an outage with its own reason in the log; writes that fit work, and all do when there is room again', async () => {
   using directory = folder()
   await using store = openStore(join(directory.path, 'texts.sqlite'), 'PRAGMA max_page_count = 12')
   const { port, lines } = store
@@ -110,7 +110,7 @@ test('a removed write-ahead log is noticed, and nothing that was written before 
   )
 })
 
-test('what waits for its commit when a removed write-ahead log is noticed is refused, and not written', async (t) => {
+test('a write that waits for its commit is refused, and not made, when a removed write-ahead log is noticed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   using directory = folder()
   const path = join(directory.path, 'texts.sqlite')

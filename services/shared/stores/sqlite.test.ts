@@ -76,7 +76,7 @@ test('a job that throws rolls back only itself, and gets back what it threw', as
   assert.deepEqual(store.ids(), [1, 3])
 })
 
-test('jobs have savepoints only if one throws that may have written; then all run again, and what they left in memory no longer counts', async (t) => {
+test('jobs have savepoints only if one that may have written throws; then all run again, and the effects of their first run in memory are undone', async (t) => {
   let undone = 0
   await using opened = await openFile({ undone: () => undone++ })
   const { file, ids } = opened
@@ -147,7 +147,7 @@ test('a job that refused in a restarted transaction stays refused', async () => 
   assert.deepEqual([store.ids(), calls], [[1], 1])
 })
 
-test('when the commit fails every job of the turn rejects and nothing is kept; the next turn works', async () => {
+test('a commit that fails rejects every job of its turn and keeps nothing; the next turn works', async () => {
   await using store = await openFile()
   const orphan = store.file.write(() => store.file.statement('INSERT INTO child VALUES (1, 99)').run())
   const results = await Promise.allSettled([store.insert(1), orphan, store.insert(2)])
@@ -159,7 +159,7 @@ test('when the commit fails every job of the turn rejects and nothing is kept; t
   assert.deepEqual(store.ids(), [4])
 })
 
-test('whatever resolved is there after the file was reopened', async () => {
+test('a write that resolved is there after the file was reopened', async () => {
   await using store = await openFile()
   await store.insert(1)
   await store.file[Symbol.asyncDispose]()
@@ -167,7 +167,7 @@ test('whatever resolved is there after the file was reopened', async () => {
   assert.equal(again.statement('SELECT count(*) AS count FROM parent').get()?.count, 1)
 })
 
-test('closing commits what was handed in before, and refuses what comes after', async () => {
+test('closing commits the jobs from before, and refuses later ones', async () => {
   await using store = await openFile()
   const before = store.insert(1)
   await store.file[Symbol.asyncDispose]()

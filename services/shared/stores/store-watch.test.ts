@@ -152,7 +152,7 @@ test('a call that fails because of the store reports it, and has the store probe
   await assert.rejects(port.work(), { message: 'a mistake of ours' })
 })
 
-test('a call that does not end in time is given up; of a stream only the first item has a limit', async () => {
+test('a call that does not end in time is given up; only the first item of a stream has a time limit', async () => {
   const { store, watch, port } = open({ probeMs: 1_000_000, limitMs: 100 })
   using _ = watch
   const items: string[] = []

@@ -18,7 +18,7 @@ function sent(request: RequestInit) {
   return { body: anthropicBody(whole), left: anthropicWarnings(whole).map(({ field }) => field) }
 }
 
-test('where a call is demanded the model does not think, which the API would refuse, and this is said', () => {
+test('a model does not think when a call is required, which the API would refuse, and the setting is named', () => {
   const asked = { tools: [tool], reasoning: { effort: 'high' } }
   for (const toolChoice of [{ mode: Mode.REQUIRED }, { mode: Mode.NAMED, name: 'find' }] as const) {
     const { body, left } = sent({ ...asked, toolChoice })
@@ -36,7 +36,7 @@ test('where a call is demanded the model does not think, which the API would ref
   assert.deepEqual(sent({ ...asked, extensions, toolChoice: { mode: Mode.REQUIRED } }).body.thinking, thinking)
 })
 
-test('a call that is demanded and cannot be made is refused', () => {
+test('a required call is refused when no tool of this provider can meet it', () => {
   for (const [toolChoice, hostedTools] of [
     [{ mode: Mode.REQUIRED }, [others]],
     [{ mode: Mode.HOSTED, name: 'web_search' }, [others]],
@@ -61,7 +61,7 @@ test('stop texts of white space, which the API would refuse, are left out and na
   assert.deepEqual([none.body.stop_sequences, none.left], [undefined, ['sampling.stop']])
 })
 
-test('later models take a temperature alone; one that is beside it is left out, and named unless it changes nothing', () => {
+test('later models take a temperature alone; a top_p beside it is left out, and named unless it changes nothing', () => {
   for (const [modelId, topP, taken, left] of [
     ['claude-sonnet-4-5-20250929', 0.5, undefined, ['sampling.top_p']],
     ['claude-opus-4-1', 1, undefined, []],
@@ -76,7 +76,7 @@ test('later models take a temperature alone; one that is beside it is left out, 
   }
 })
 
-test('the latest models decide themselves how they draw and how long they think; what says otherwise is left out and named', () => {
+test('the latest models take no sampling settings and no budget for thinking; both are left out and named', () => {
   for (const modelId of [
     'claude-opus-4-7',
     'claude-opus-4-8',
@@ -100,7 +100,7 @@ test('the latest models decide themselves how they draw and how long they think;
   assert.deepEqual(earlier.body.thinking, { type: 'enabled', budget_tokens: 2_000 })
 })
 
-test('models that cannot think are not asked to, and the response says so', () => {
+test('a model that cannot think is sent no setting for thinking, and the setting is named', () => {
   for (const modelId of ['claude-3-opus-20240229', 'claude-3-5-sonnet-20241022', 'claude-3-5-haiku-latest']) {
     for (const reasoning of [{ effort: 'high' }, { maxTokens: 2_000 }]) {
       const { body, left } = sent({ modelId, reasoning })
@@ -115,7 +115,7 @@ test('models that cannot think are not asked to, and the response says so', () =
   }
 })
 
-test('an effort that the model does not know becomes the next one that it knows, and this is said', () => {
+test('an effort that the model does not know is replaced by the next one that it knows, and named', () => {
   for (const [modelId, effort, taken] of [
     ['claude-opus-4-6', 'xhigh', 'high'],
     ['claude-sonnet-4-6', 'xhigh', 'high'],

@@ -10,7 +10,7 @@ import { AnthropicMapper } from './mapper.ts'
 /** Names that every JavaScript object inherits. */
 const INHERITED = ['constructor', 'toString', '__proto__']
 
-test('a reason that is a member of every object is as unknown as any other', () => {
+test('a stop reason with the name of a member of every object is unknown', () => {
   for (const word of INHERITED) {
     const mapper = new AnthropicMapper('p', [])
     mapper.whole({ content: [{ case: 'text', text: 'a' }], stop_reason: word })
@@ -57,7 +57,7 @@ test('a block that begins at the index of an open one ends that one', () => {
   ])
 })
 
-test('a call without an id gets one, since its result must name it; without a name it is no call', () => {
+test('a call without an id gets one, since its result must name it; a call without a name is malformed', () => {
   const idless = new AnthropicMapper('p', [])
   idless.whole({ content: [{ type: 'tool_use', name: 'f', input: {} }], stop_reason: 'tool_use' })
   const [call] = flat(idless.take()).flatMap((event) => (event.case === 'partStarted' ? [event] : []))
@@ -69,7 +69,7 @@ test('a call without an id gets one, since its result must name it; without a na
 const endedParts = (mapper: AnthropicMapper) =>
   flat(mapper.take()).flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
 
-test('an input in a text, a content that is a text, and a text that was not announced are taken; anything else is malformed', () => {
+test('an input as text, a content as text, and a delta of text without its block are accepted; anything else is malformed', () => {
   const whole = (content: unknown) => {
     const mapper = new AnthropicMapper('p', [])
     mapper.whole({ content, stop_reason: 'end_turn' } as JsonObject)

@@ -8,7 +8,7 @@ import { AnthropicProvider } from './provider.ts'
 
 const tool = { name: 'find', parameters: { type: 'object' }, strict: undefined }
 
-test('what a request wants is sent along with what it may cost: a speed, a region, a cache of an hour', () => {
+test('a request is sent with what it may be billed for: a speed, a region, a cache of an hour', () => {
   const provider = new AnthropicProvider('p', undefined as never)
   const inUs = { extensions: [{ format: ANTHROPIC, headers: {}, body: { inference_geo: 'us' } }] }
   const kept = { ttl: '1h' }
@@ -31,7 +31,7 @@ test('what a request wants is sent along with what it may cost: a speed, a regio
   }
 })
 
-test('what is billed besides tokens at their plain price comes with the usage', () => {
+test('the usage includes what is billed besides plain tokens', () => {
   const usage = {
     ...{ input_tokens: 1, cache_creation_input_tokens: 9, inference_geo: 'us' },
     ...{ cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 } },

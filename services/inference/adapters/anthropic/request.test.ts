@@ -48,7 +48,7 @@ function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): strin
   return start + grown.join('') + event('message_delta', end) + event('message_stop', {})
 }
 
-test('what is for this API alone goes there in its own words, and never overrides the request', () => {
+test('members for this API alone are sent unchanged, and never override the request', () => {
   const extensions: NonNullable<RequestInit['extensions']> = [
     {
       format: ANTHROPIC,
@@ -91,7 +91,7 @@ test('what is for this API alone goes there in its own words, and never override
   assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1].store'])
 })
 
-test('what the API cannot accept is reported', () => {
+test('members that the API cannot accept are named', () => {
   const grammar = { syntax: 'lark', grammar: 'start: "a"' }
   const text = part('text', { text: 'x' })
   const fields = fieldsOf({
@@ -111,7 +111,7 @@ test('what the API cannot accept is reported', () => {
   assert.deepEqual(fields.toSorted(), [...settings, ...parts].toSorted())
 })
 
-test('an answer and a budget have no more tokens than the model allows, and what is sent is what is reported', () => {
+test('an answer and a budget get no more tokens than the model allows, and the number sent is the number reported', () => {
   const opus = { modelId: 'claude-opus-4-1' }
   for (const [request, max_tokens, budget_tokens] of [
     [{ modelId: 'claude-3-opus-20240229' }, 4_096, undefined],
@@ -197,7 +197,7 @@ test('sends Anthropic’s own items, and the extras of its parts, back unchanged
   assert.deepEqual(messages, [{ role: 'assistant', content: [item, thinking, { citations, type: 'text', text: 't' }] }])
 })
 
-test('free-form tools and those of namespaces are called by means of what the API knows, and come back as what they are', async () => {
+test('free-form tools and those of namespaces are sent as ordinary tools, and their calls come back in the original form', async () => {
   const custom = { ...tool, name: 'patch', description: 'Patches', parameters: undefined, custom: NO_GRAMMAR }
   const spaced = { ...tool, namespace: { name: 'docs', description: undefined } }
   const tools = [tool, spaced, custom]
@@ -242,7 +242,7 @@ test('free-form tools and those of namespaces are called by means of what the AP
 
 const NO_GRAMMAR = { syntax: undefined, grammar: undefined }
 
-test('blocks of its own come whole, whatever they grew by', async () => {
+test('Anthropic’s own blocks come whole, even if they were streamed in deltas', async () => {
   const result = { type: 'web_search_tool_result', tool_use_id: 's', content: [{ type: 'web_search_result' }] }
   const delta = { type: 'compaction_delta', content: 'so far', encrypted_content: 'E' }
   await using opened = await open(streams(streamOf([result], [{ type: 'compaction', content: null }, delta])))

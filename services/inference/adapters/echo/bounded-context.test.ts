@@ -40,7 +40,7 @@ test('an answer ends where the context does, and other models have none', async 
   await eventsOf(provider, asking(30, { modelId: 'echo' }))
 })
 
-test('what is to be summarized is named by its first and its last words', async () => {
+test('a summary consists of the first and the last words of its conversation', async () => {
   const text = `/tool bash {}\n${Array.from({ length: 300 }, (_, n) => `w${n}`).join(' ')}`
   const messages = [{ role: Role.USER, parts: [part('text', { text })] }] as const
   const events = await eventsOf(provider, { modelId: 'echo', origin: 'compaction', messages })

@@ -78,7 +78,7 @@ test('the same request has the same answer, in one batch, with a delta for each 
   assert.deepEqual(words.slice(0, 3), ['This ', 'is ', 'portico/echo, '])
 })
 
-test('/tool lines are called in one step, and answered with what came back', async () => {
+test('/tool lines are called in one step, and the next step answers with their results', async () => {
   const messages = [user('/tool list {"path": "src"}\n/tool bash\nand then?')]
   const first = await turn(messages, { tools: files })
   assert.deepEqual(first.calls, [
@@ -127,7 +127,7 @@ test('a demanded call is made', async () => {
   assert.deepEqual([calls, reason], [[['weather', '{}']], FinishReason.TOOL_CALLS])
 })
 
-test('asked about a project it lists the directory, reads the README, and says what it saw', async () => {
+test('a question about a project lists the directory, reads the README, and is answered from both', async () => {
   const ask = [user('What is this project?')]
   const first = await turn(ask, { tools: files, requestId: 'req_1' })
   assert.deepEqual(first.calls, [['list', '{"path":"."}']])
@@ -181,7 +181,7 @@ test('a structured answer is the JSON object that the prompt is, else an empty o
   }
 })
 
-test('/fail fails before the first word, or after so many, like a provider that answers that status', async () => {
+test('/fail fails before the first word, or after a number of words, like a provider that responds with that status', async () => {
   const fail = async (text: string): Promise<string[]> => {
     const said: string[] = []
     const generate = async (): Promise<void> => {

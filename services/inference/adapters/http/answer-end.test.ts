@@ -73,7 +73,7 @@ test('an answer that is whole is not lost when the connection breaks after it', 
   }
 })
 
-test('an answer that breaks before that is cut off', async () => {
+test('an answer whose connection breaks before its end is cut off', async () => {
   for (const text of [delta('Hello'), delta('Hello', { usage })]) {
     const answer = asked(
       saysThen(text, (response) => response.destroy()),
@@ -83,7 +83,7 @@ test('an answer that breaks before that is cut off', async () => {
   }
 })
 
-test('nothing more is awaited after the reason and the usage', async () => {
+test('an answer ends with its reason and usage, even if the connection stays open', async () => {
   for (const text of [delta('Hello') + finish({ usage }), delta('Hello') + finish() + said({ choices: [], usage })]) {
     const events = await asked(
       saysThen(text, () => {}),
@@ -139,7 +139,7 @@ function endedBy(
   )
 }
 
-test('a deadline or a stop after a complete answer, or after its stop text, does not fail it; a caller who leaves does', async () => {
+test('a deadline or a stop after a complete answer, or after its stop text, does not fail it; an abort by the caller does', async () => {
   const closing = toConnectError(serviceClosing(), 'server', closingReasons)
   const request = { sampling: { stop: ['END'] } as unknown as Sampling }
   for (const [text, protocol, said] of [

@@ -143,7 +143,7 @@ for (const [name, chunk, open] of [
   ['messages', anthropicEvent, () => new AnthropicMapper('p', [])],
   ['responses', responsesEvent, () => new ResponsesMapper('p', [])],
 ] as const) {
-  test(`whatever a server of ${name} sends becomes events in order, or a rejection`, async () => {
+  test(`every answer of a server of ${name} becomes events in order, or a rejection`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(chunk as fc.Arbitrary<unknown>, { maxLength: 8 }), async (chunks) => {
         const text = chunks.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')

@@ -38,13 +38,13 @@ test('whole answers leave a connection for the next call, but for a few seconds 
   await waitFor('the idle connection to be closed', () => opened.stub.connections === 0)
 })
 
-test('an answer that is over, but whose connection the provider keeps busy, leaves none', async () => {
+test('the connection is closed when the provider keeps it busy after its answer has ended', async () => {
   await using opened = await open(begins(`${chunk('a', ',"finish_reason":"stop"')}data: [DONE]\n\n`))
   await eventsOf(opened.provider)
   await waitFor('the connection to be closed', () => opened.stub.connections === 0)
 })
 
-test('a call that fails leaves no connection that is busy', async () => {
+test('the connection of a failed call is closed while it is busy', async () => {
   for (const answer of [
     answers(500, { error: { message: 'broken' } }),
     begins('data: {"error":{"code":502,"message":"gone"}}\n\n'),
@@ -59,7 +59,7 @@ test('a call that fails leaves no connection that is busy', async () => {
   }
 })
 
-test('a call that is aborted or left leaves none: while it waits, before its first word and in the middle', async () => {
+test('the connection is closed when a call is aborted or left: while it waits, before its first word and in the middle', async () => {
   for (const answer of [() => {}, (response: ServerResponse) => begins('')(response), begins(chunk('a'))]) {
     await using opened = await open(answer)
     const gone = new AbortController()

@@ -75,7 +75,7 @@ test('a status counts, with the wait that it names, even if the body of the erro
   }
 })
 
-test('a 200 that is not an event stream is not an answer; a known error in it is refused, and the key stays here', async () => {
+test('a 200 that is not an event stream is refused, a known error in it by its code, and the key is not shown', async () => {
   const filtered = { status: '400', code: 'content_filter', error_type: 'content_policy_violation' }
   for (const [body, reason, more] of [
     [{ error: { message: `out of order: ${key}` } }, 'PROVIDER_UNAVAILABLE', { message: 'out of order: ***' }],
@@ -98,7 +98,7 @@ test('anything that looks like a key in an error of a stream or a whole answer i
   await assert.rejects(answer, reasonOfRejection('PROVIDER_RATE_LIMITED', shown))
 })
 
-test('nor is the first half of a key where a long message is cut', async () => {
+test('half of a key is not shown either where a long message is cut', async () => {
   const error = { code: 429, message: `${'x'.repeat(490)} ${key}` }
   await using opened = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))
   const shown = { provider: 'p', status: '429', message: `${'x'.repeat(490)} ***…` }

@@ -56,7 +56,7 @@ for (const [protocol, name] of [
   ['openai-responses', 'responses-text'],
   ['openai-responses', 'responses-tools'],
 ] as const) {
-  test(`${name}: the provider is to answer in JSON, and that comes to the same as its stream`, async () => {
+  test(`${name}: a whole answer is requested as JSON, and has the same outcome as a stream`, async () => {
     await using whole = await open(protocol, answers(200, fixture(`${name}.json`)))
     await using streamed = await open(protocol, streams(fixture(`${name}.sse`)))
     const events = await whole.whole()
@@ -72,7 +72,7 @@ for (const [protocol, name] of [
   })
 }
 
-test('sources name their part and their place in it, and the annotations of a part go on as they came', async () => {
+test('sources name their part and their place in it, and the annotations of a part are kept unchanged', async () => {
   const citedText = 'A lease is a right for a time.'
   const source = { url: 'https://example.com/lease', title: 'Leases', citedText }
   for (const [protocol, partIndex, places, kinds] of [

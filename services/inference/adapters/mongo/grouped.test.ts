@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { Grouped } from './grouped.ts'
 
-test('items that come while a group is processed make up the next group', async () => {
+test('items that arrive while a group is processed form the next group', async () => {
   const groups: (readonly string[])[] = []
   const grouped = new Grouped<string>(async (items) => {
     groups.push(items)

@@ -24,7 +24,7 @@ const said = (...deltas: string[]) => texts('output_text', ...deltas)
 const message = (content: unknown) => done({ type: 'message', role: 'assistant', content })
 const text = (text: string) => message([{ type: 'output_text', text }])
 
-test('what the final form of a text has beyond its deltas is sent; where it differs, the deltas count', () => {
+test('text that only the final form has is sent; where the final form contradicts the deltas, the deltas count', () => {
   const { grown, text: whole } = streamed([...said('h', 'el'), text('hello world')])
   assert.deepEqual([grown, whole], [['h', 'el', 'lo world'], 'hello world'])
   for (const content of [[{ type: 'output_text', text: 'hel' }], [{ type: 'output_text', text: ' hel\n' }], [], null]) {
@@ -40,14 +40,14 @@ test('what the final form of a text has beyond its deltas is sent; where it diff
     assert.throws(() => streamed([message(content)]), malformed)
 })
 
-test('text that is held back, since a stop text may begin with it, has been sent', () => {
+test('text that was held back as the possible beginning of a stop text counts as sent', () => {
   assert.equal(streamed([...said('One EN'), text('One ENE two')], ['END']).text, 'One ENE two')
   assert.equal(streamed([...said('One EN'), text('One END two')], ['END']).text, 'One ')
   assert.equal(streamed([...said('One END t'), text('One END two')], ['END']).text, 'One ')
   assert.equal(streamed([...said('One EN'), text('One two')], ['END']).text, 'One EN')
 })
 
-test('what follows a stop text is counted once, whether it comes in deltas, in the final form or in both', () => {
+test('text after a stop text is counted once, whether it comes in deltas, in the final form or in both', () => {
   const parts = (...texts: string[]) => message(texts.map((text) => ({ type: 'output_text', text })))
   const second = { ...said('two')[0], content_index: 1 }
   const withheld = (...events: readonly object[]) => {
@@ -71,7 +71,7 @@ test('what follows a stop text is counted once, whether it comes in deltas, in t
   }
 })
 
-test('arguments of a call may be an object; whose JSON contradicts the deltas is malformed, however it is written', () => {
+test('arguments may be an object; arguments whose JSON contradicts the deltas are malformed', () => {
   const call = (args: unknown) => ({ type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: args })
   const begun = { type: 'response.output_item.added', output_index: 0, item: call('') }
   const deltas = (...pieces: string[]) => [begun, ...texts('function_call_arguments', ...pieces)]
@@ -91,7 +91,7 @@ test('arguments of a call may be an object; whose JSON contradicts the deltas is
   }
 })
 
-test('of a thought, the rest is sent, and what was streamed counts', () => {
+test('text of a thought that only the final form has is sent; where both differ, the deltas count', () => {
   const thought = (text: string) => done({ type: 'reasoning', summary: [{ type: 'summary_text', text }] })
   const summary = texts('reasoning_summary_text', 'I th')
   const of = (text: string) => Object(streamed([...summary, thought(text)])).summary

@@ -69,7 +69,7 @@ test('an item that was streamed is not added again, whatever id or place it has 
   assert.deepEqual(streamed([...both.slice(0, 2), completed(message('Hi'))]), [parts, FinishReason.STOP])
 })
 
-test('nor with other ids, in another order, or from other places', () => {
+test('an item is not added again even if the final response has other ids, another order or other places', () => {
   const [hi, get] = [message('Hi', 'final-m'), call('{"a":1}', 'final-f')]
   const grown = (index: number) => [added(message('', 'm'), index), delta('Hi', { output_index: index, item_id: 'm' })]
   const called = (index: number) => [added(call(''), index), done(call('{"a":1}'), index)]
@@ -101,7 +101,7 @@ test('a thought and a message in one item are both found in the final response',
   }
 })
 
-test('calls with other ids in the final response are found by what they answer to', () => {
+test('calls with other ids in the final response are matched by the call id that their results name', () => {
   const two = [
     { ...call('', 'f2'), call_id: 'c2' },
     { ...call('', 'f1'), call_id: 'c1' },
@@ -138,7 +138,7 @@ test('events may name an item now by its number and now by its id, and repeat it
   ])
 })
 
-test('items that no event names follow each other, and so do those that have one number', () => {
+test('items without ids are distinguished by their order, and so are those that share a number', () => {
   const parts = [
     ['text', 'One'],
     ['text', 'Two'],
@@ -161,7 +161,7 @@ test('items that no event names follow each other, and so do those that have one
   ])
 })
 
-test('a call that does not end waits for the caller all the same', () => {
+test('a call without a final event still ends the answer with tool calls', () => {
   const args = { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'f', delta: '{}' }
   assert.deepEqual(streamed([added(call(''), 0), args, completed()]), [[['toolCall', '{}']], FinishReason.TOOL_CALLS])
 })

@@ -17,7 +17,7 @@ function streamed(text: string): FlatEvent[] {
 
 const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}`).join('\n')
 
-test('a thought keeps its encrypted form, calls stream beside each other, and an item of OpenAI’s own goes on as it is', () => {
+test('a thought keeps its encrypted form, parallel calls are streamed, and an item of OpenAI’s own stays unchanged', () => {
   const format = 'openai-responses-v1'
   const summary = '**Looking**\n\nI list it.\n\n**Patching**'
   const search = { type: 'search', query: 'leases' }
@@ -113,7 +113,7 @@ test('a server that streams no items is read from its last event, and one that s
   }
 })
 
-test('a message has its phase, from its start and whole', () => {
+test('a message has its phase, streamed and whole', () => {
   const item = { type: 'message', role: 'assistant', phase: 'commentary', content: [] }
   const content = [{ type: 'output_text', text: 'Hi' }]
   const end = { type: 'response.completed', response: { status: 'completed' } }
@@ -163,7 +163,7 @@ test('deltas that are read without parsing give the same result, whatever comes 
   assert.equal(Object(parts[2]).text, texts.join(''))
 })
 
-test('an answer ends before a text that ends it, however it comes', () => {
+test('an answer ends before a stop text, in whatever pieces it comes', () => {
   const delta = (delta: string, more: object = {}) => ({
     ...{ type: 'response.output_text.delta', output_index: 1, content_index: 0, delta, ...more },
   })
@@ -224,7 +224,7 @@ test('log probabilities stay with the tokens that are left', () => {
   ])
 })
 
-test('an answer fails the way it reports, wherever it does, and one without its last event was cut off', () => {
+test('an answer fails with the error that it reports, wherever that stands, and an answer without its last event was cut off', () => {
   const failed = (error: object) => said({ type: 'response.failed', response: { status: 'failed', error } })
   for (const [text, reason, code] of [
     [failed({ code: 'server_error', message: 'M' }), 'PROVIDER_UNAVAILABLE', 'server_error'],
@@ -246,7 +246,7 @@ test('an answer fails the way it reports, wherever it does, and one without its 
   }
 })
 
-test('the work of its own tools is billed by kind; opening a page is not a search', () => {
+test('calls of the provider’s own tools are billed by kind; opening a page is not a search', () => {
   const items: JsonObject[] = [
     { type: 'web_search_call', action: { type: 'search' } },
     { type: 'web_search_call', action: { type: 'open_page' } },

@@ -54,7 +54,7 @@ const messages = [
   { role: Role.SYSTEM, parts: [part('text', { text: 'Later.' })] },
 ]
 
-test('a conversation becomes items in its order; what another kind of provider made is left out and named', () => {
+test('a conversation becomes items in order; content of another kind of provider is left out and named', () => {
   const { body, warnings } = sent({ messages })
   assert.equal(body.instructions, 'Be brief.')
   assert.deepEqual(body.input, [
@@ -98,7 +98,7 @@ test('a conversation becomes items in its order; what another kind of provider m
   assert.deepEqual(warnings, parts)
 })
 
-test('every setting that the API has is sent, others are named, and thoughts are requested encrypted', () => {
+test('every setting that the API has is sent, others are named, and thoughts are requested in encrypted form', () => {
   const { body, warnings } = sent(
     {
       tools: [
@@ -211,14 +211,14 @@ test('forms of an answer and pictures that the API has no member for are left ou
   assert.deepEqual(warnings, ['response_format.python', 'provider_body.modalities'])
 })
 
-test('the choice of a hosted tool goes to its provider as it is', () => {
+test('the choice of a hosted tool is sent to its provider unchanged', () => {
   const hostedTools = [{ format: OURS, definition: { type: 'mcp', server_label: 'a' } }]
   const definition = { type: 'mcp', server_label: 'a', name: 'ask' }
   const { body } = sent({ hostedTools, toolChoice: { mode: Mode.HOSTED, name: 'mcp', definition } })
   assert.deepEqual(body.tool_choice, definition)
 })
 
-test('a model that does not think is not asked to encrypt thoughts, nor an old one to mark its cache', () => {
+test('a model that does not think gets no request for encrypted thoughts, and an old one no mark for its cache', () => {
   const { body } = sent({ modelId: 'gpt-4.1', messages: messages.slice(1, 2) })
   assert.equal(body.include, undefined)
   assert.equal(JSON.stringify(body).includes('prompt_cache_breakpoint'), false)

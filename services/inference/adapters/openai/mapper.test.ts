@@ -9,7 +9,7 @@ import { OpenaiMapper } from './mapper.ts'
 /** Names that every JavaScript object inherits. */
 const INHERITED = ['constructor', 'toString', '__proto__']
 
-test('a reason that is a member of every object is as unknown as any other', () => {
+test('a finish reason with the name of a member of every object is unknown', () => {
   for (const word of INHERITED) {
     const mapper = new OpenaiMapper('p', [])
     mapper.whole({ choices: [{ message: { content: 'a' }, finish_reason: word }] })

@@ -74,7 +74,7 @@ test('response formats and pictures that only open models support are not sent t
 const patch = create(ToolSchema, { name: 'patch', custom: { syntax: 'regex', grammar: 'x' } })
 const call = { callId: 'c1', name: 'patch', arguments: 'diff', custom: true }
 
-test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one of a function, and one that is demanded is refused', () => {
+test('OpenAI gets custom tools; other dialects get none, refuse a required one, and get calls of one as calls of functions', () => {
   const request = { tools: [patch], toolChoice: { mode: Mode.NAMED, name: 'patch' } } as const
   const messages = [{ role: Role.ASSISTANT, parts: [part('toolCall', call)] }]
   const { body } = requestOf('openai', { ...request, messages })
@@ -92,7 +92,7 @@ test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one 
   }
 })
 
-test('what only another kind of provider knows is left out and reported: hosted tools, items, extensions, proofs', () => {
+test('content that only another kind of provider knows is left out and named: hosted tools, items, extensions, proofs', () => {
   const format = 'openai-responses-v1'
   const request: RequestInit = {
     hostedTools: [{ format, definition: { type: 'web_search' } }],

@@ -34,7 +34,7 @@ const whole = (kind: 'text', text: string) => ({ case: kind, text })
 const thought = { case: 'reasoning' }
 const format = 'anthropic-claude-v1'
 
-test('text: deltas, the whole text, usage from the last chunk, which has no choice', async () => {
+test('a text is read as deltas, the whole text, and the usage of the last chunk, which has no choice', async () => {
   await using opened = await open('openai', 'openai-text.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
     { case: 'started' },

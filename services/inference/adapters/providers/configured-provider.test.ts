@@ -25,7 +25,7 @@ async function open(config: Partial<ProviderConfig>, answer: (response: ServerRe
   }
 }
 
-test('Azure is a matter of configuration: its query stands in every address, its header carries the key', async () => {
+test('Azure works by configuration alone: each address has its query, and its header carries the key', async () => {
   const config = { keyHeader: 'api-key', query: 'api-version=2026-06-01' }
   await using opened = await open(config, answers(200, fixture('openai-text.json')))
   const providerHeaders = { 'Api-Key': 'stolen' }
@@ -35,7 +35,7 @@ test('Azure is a matter of configuration: its query stands in every address, its
   assert.deepEqual([seen?.headers['api-key'], seen?.headers.authorization], ['secret', undefined])
 })
 
-test('a provider that is always streamed is called for a stream, and a whole answer is the same object', async () => {
+test('a provider with alwaysStream is always called for a stream, from which a whole answer is made', async () => {
   for (const [protocol, name] of [
     ['openai', 'openai-text'],
     ['openai-responses', 'responses-text'],

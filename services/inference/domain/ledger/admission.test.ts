@@ -28,7 +28,7 @@ test('weeks begin on Mondays and months on their first day, before the epoch as 
   }
 })
 
-test('a clock that went back a little ends no period; one that was far ahead keeps nobody out when it is right again', () => {
+test('a clock that is put back a little ends no period; one that was far ahead refuses nothing once it is right', () => {
   const hold = { nanos: 0n, inputTokens: 0n, minute: 0 }
   const account = settling(
     holding(EMPTY_ACCOUNT, hold, 10 ** 12),
@@ -46,7 +46,7 @@ test('a clock that went back a little ends no period; one that was far ahead kee
   assert.equal(admit({ key: account, workspace: account }, MAX_COST, terms, now).admitted, true)
 })
 
-test('a request refused elsewhere leaves the account unchanged', () => {
+test('releasing the hold of a request that was refused elsewhere restores the account', () => {
   const hold = { nanos: 7n, inputTokens: 3n, minute: 2 }
   const now = 150_000
   const before = accountAt(EMPTY_ACCOUNT, now)
@@ -71,7 +71,7 @@ test('a remainder that pays for less output than providers generate counts as no
   assert.deepEqual(less.admitted && [less.outputTokens, less.hold.nanos], [20n, 30n])
 })
 
-test('the limit that leaves less decides', () => {
+test('the lower of two limits decides', () => {
   const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
   for (const [limitNanos, workspaceLimitNanos, limit] of [
     [5n, 9n, 'key'],
@@ -85,7 +85,7 @@ test('the limit that leaves less decides', () => {
   }
 })
 
-test('input counts a token for 3 bytes of all its texts, tools and files; pictures and addresses count as is usual', () => {
+test('input counts a token for 3 bytes of all texts, tools and files; pictures and addresses have usual numbers', () => {
   const request = (more: RequestInit) => Number(inputTokensOf(generationRequest({ messages: [text('')], ...more })))
   const text = (text: string) => message(Role.USER, part('text', { text }))
   const base = request({})

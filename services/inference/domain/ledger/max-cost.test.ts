@@ -44,7 +44,7 @@ const served = {
   pricing: create(PricingSchema, { inputNanos: 1_000_000n, outputNanos: 2_000_000n, cacheWriteNanos: 1_250_000n }),
 }
 
-test('the prices that count are the highest that may: of writing to a cache, for an hour too, and of a tier', () => {
+test('the maximum cost uses the highest prices that may apply: of writing to a cache, also for an hour, and of a tier', () => {
   for (const [factors, inputNanos, outputNanos] of [
     [{}, 1_250_000n, 2_000_000n],
     [{ cachesLong: true }, 2_000_000n, 2_000_000n],
@@ -87,7 +87,7 @@ test('unknown amounts of media, and of tools that read by themselves, are reserv
   )
 })
 
-test('what is for another kind of provider is not held, nor counted as input', () => {
+test('content for another kind of provider is neither reserved for nor counted as input', () => {
   const plain = maxCostOf(generationRequest({ messages }), served, {})
   const hostedTools = [{ format: 'f', definition: { type: 'web_search' } }]
   const extensions = [{ format: 'f', headers: {}, body: { mcp_servers: [{ url: 'https://example.com' }] } }]

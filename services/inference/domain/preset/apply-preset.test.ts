@@ -65,7 +65,7 @@ const VALUES: { readonly [K in (typeof PRESET_MEMBERS)[number]]: readonly [Reque
   notApplied: [['models'], ['models']],
 }
 
-test('each member of a preset counts if the request lacks it, else that of the request', () => {
+test('a member of a preset counts only if the request lacks it', () => {
   for (const name of PRESET_MEMBERS) {
     const [own = {}, kept = {}] = VALUES[name].map((value): RequestInit => ({ [name]: value }))
     assert.deepEqual(merged({}, kept)[name], settings(kept)[name], `${name} of the preset`)
@@ -89,7 +89,7 @@ test('sampling settings are merged one by one, a zero included; a list of stop t
   assert.deepEqual(unlisted, { ...kept, topP: 0 })
 })
 
-test('what a request switches off is off, whatever the preset says', () => {
+test('a setting that a request switches off is off, whatever the preset contains', () => {
   const kept = samplingOf({ temperature: 1, stop: ['y'], logitBias: { 1: 2 }, topLogProbabilities: 3 })
   const own = samplingOf({ cleared: ['stop', 'logit_bias', 'top_log_probabilities'] })
   const { sampling: both } = merged({ sampling: own }, { sampling: kept })
@@ -165,7 +165,7 @@ test('a choice that allows some tools holds for those of the preset', () => {
   assert.deepEqual(own.tools, [...preset.tools, tool('own')])
 })
 
-test('what is for one kind of provider is merged member by member', () => {
+test('members for one kind of provider are merged one by one', () => {
   const preset: ReturnType<typeof extension>[] = [extension('a', { k: 1, l: 1 }, { x: '1', y: '1' }), extension('b')]
   const own: ReturnType<typeof extension>[] = [extension('a', { l: 2 }, { y: '2' }), extension('c', { m: 1 })]
   assert.deepEqual(merged({ extensions: own }, { extensions: preset }).extensions, [
@@ -206,7 +206,7 @@ test('tools’ extras for one kind of provider are united by their names', () =>
   assert.deepEqual(extensions, of(one, other, three))
 })
 
-test('members that no provider applies are those of both, each once', () => {
+test('members that no provider applies are listed from both, each once', () => {
   const { notApplied } = merged({ notApplied: ['models', 'route'] }, { notApplied: ['plugins', 'models'] })
   assert.deepEqual(notApplied, ['models', 'route', 'plugins'])
 })
