@@ -44,10 +44,10 @@ const DIALECTS = enumTable({
 /** The fields that options set, and their values. */
 export function parseTerms(options: Options): { readonly terms: Terms; readonly paths: string[] } {
   const count = (name: keyof Options): number | undefined => {
-    const given = options[name]
-    if (given === undefined || given === 'none') return undefined
-    if (!/^[1-9]\d{0,12}$/.test(given)) throw new UsageError(`--${name} takes a whole number, or none`)
-    return Number(given)
+    const value = options[name]
+    if (value === undefined || value === 'none') return undefined
+    if (!/^[1-9]\d{0,12}$/.test(value)) throw new UsageError(`--${name} takes a whole number, or none`)
+    return Number(value)
   }
   const reset = RESETS[options.reset ?? 'never']
   if (reset === undefined) throw new UsageError('--reset takes never, daily, weekly or monthly')
@@ -83,9 +83,9 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
 }
 
 /** Converts US dollars to nano-dollars; undefined: `none`, or nothing was given. */
-export function parseDollars(what: string, given: string | undefined): bigint | undefined {
-  if (given === undefined || given === 'none') return undefined
-  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(given) ?? []
+export function parseDollars(what: string, text: string | undefined): bigint | undefined {
+  if (text === undefined || text === 'none') return undefined
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(text) ?? []
   if (whole === undefined) throw new UsageError(`${what} takes an amount of US dollars, or none`)
   return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, inheritingClasses, longFiles, spreadLiterals, wideComments } from './lint-house.ts'
+import { blindCasts, inheritingClasses, longFiles, participles, spreadLiterals, wideComments } from './lint-house.ts'
 
 test('reports a file of more than 300 lines, unless it is a test or a proto file', () => {
   const lines = (count: number): string => '// A comment\n\n'.repeat(count / 2)
@@ -48,4 +48,13 @@ test('an object literal is not spread into another one', () => {
     assert.deepEqual(spreadLiterals('gateway/a.ts', text), [], text)
   }
   assert.deepEqual(spreadLiterals('gateway/a.test.ts', '{ ...{ b } }'), [])
+})
+
+test('a participle is refused as the name of a variable, function or type of the product', () => {
+  for (const text of ['const found = 1', 'let known = 1', 'function said() {', 'interface Given {']) {
+    const [, name] = /(\w+)(?: =|\(| \{)/.exec(text) ?? []
+    assert.deepEqual(participles('gateway/a.ts', `\n${text}`), [`gateway/a.ts:2: "${name}" is no noun or verb`])
+    assert.deepEqual(participles('gateway/a.test.ts', text), [])
+  }
+  assert.deepEqual(participles('gateway/a.ts', 'const foundation = found.known'), [])
 })

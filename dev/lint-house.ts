@@ -1,5 +1,6 @@
 // Refuses what Biome has no rule for, or counts differently: comments with lines too long, casts by way of `unknown`,
-// adapters that inherit, and object literals that are spread. Reports long files. Usage: lint-house.ts
+// adapters that inherit, object literals that are spread, and names that are participles. Reports long files. Usage:
+// lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -55,6 +56,14 @@ export function spreadLiterals(path: string, text: string): string[] {
   )
 }
 
+/** Participles that are declared as names of code, as lines for people: names are nouns and verbs. */
+export function participles(path: string, text: string): string[] {
+  if (!path.endsWith('.ts') || /^(test|bench)\/|\.test\.ts$/.test(path)) return []
+  return [...text.matchAll(/\b(?:const|let|function|class|interface|type) (found|given|known|said)\b/gi)].map(
+    ({ 1: name, index }) => `${path}:${text.slice(0, index).split('\n').length}: "${name}" is no noun or verb`,
+  )
+}
+
 if (import.meta.main) {
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'])
@@ -71,6 +80,7 @@ if (import.meta.main) {
       ...blindCasts(path, text),
       ...inheritingClasses(path, text),
       ...spreadLiterals(path, text),
+      ...participles(path, text),
     ]
   }
   const problems = source.flatMap(inSource)

@@ -38,9 +38,8 @@ const PARAMETERS = [
  * can fetch. It has ten minutes to start.
  */
 export async function startMongo(scratch: string): Promise<TestMongo> {
-  const given = process.env.PORTICO_TEST_MONGODB_URI
-  if (given !== undefined)
-    return { uri: given, description: 'the server of PORTICO_TEST_MONGODB_URI', stop: async () => {} }
+  const uri = process.env.PORTICO_TEST_MONGODB_URI
+  if (uri !== undefined) return { uri, description: 'the server of PORTICO_TEST_MONGODB_URI', stop: async () => {} }
   const onPath = spawnSync(process.platform === 'win32' ? 'where' : 'which', ['mongod'], { encoding: 'utf8' })
   const systemBinary = onPath.status === 0 ? onPath.stdout.split(/\r?\n/)[0]?.trim() : undefined
   process.env.MONGOMS_SYSTEM_BINARY_VERSION_CHECK = 'false'

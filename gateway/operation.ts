@@ -90,7 +90,7 @@ type BodyOf<B> = B extends UnparsedBody
     : B extends z.ZodType
       ? z.output<B>
       : never
-type Given<Path extends string, Q extends Members, H extends Members, B> = Input<
+type InputOf<Path extends string, Q extends Members, H extends Members, B> = Input<
   Params<Path>,
   z.output<Q>,
   z.output<H>,
@@ -182,9 +182,9 @@ export function operation<
 >(
   definition: Common<Path, Q, H, B> & {
     readonly answer: A
-    handle(clients: Clients, input: Given<Path, Q, H, B>): R | Promise<R>
-    present?(handled: R, input: Given<Path, Q, H, B>): P
-    publicField?(field: string, input: Given<Path, Q, H, B>): string
+    handle(clients: Clients, input: InputOf<Path, Q, H, B>): R | Promise<R>
+    present?(handled: R, input: InputOf<Path, Q, H, B>): P
+    publicField?(field: string, input: InputOf<Path, Q, H, B>): string
   } & Presents<A>,
 ): Operation {
   const { path, query, credentials = credentialsOf(path), errors = [] } = definition

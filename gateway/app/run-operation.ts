@@ -55,7 +55,7 @@ export function runOperation(operation: Operation, facade: Facade, { exchanges, 
     const { params, query, headers } = read(request)
     // GET would open a stream that never ends.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
-    using share = readBody && bodyMemory.share()
+    using share = readBody && bodyMemory.share(call.principal?.organizationId ?? call.clientNetwork())
     const body = share && (await readBody(request, share))
     // A stream may take any time, and its body is handed over by then.
     if (isLong) share?.[Symbol.dispose]()
@@ -103,9 +103,9 @@ function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader
     const { success: isOptional } = body.safeParse(undefined)
     return async (request, share) => {
       if (isOptional && !hasBody(request)) return undefined
-      const given = await readJson(request, limit, share)
-      const checked = check(body, given, 'BODY_INVALID')
-      return bodyAsGiven ? given : checked
+      const value = await readJson(request, limit, share)
+      const checked = check(body, value, 'BODY_INVALID')
+      return bodyAsGiven ? value : checked
     }
   }
   if (body.kind === 'unparsed') return (request, share) => readUnparsed(request, limit, share)

@@ -101,15 +101,15 @@ function authorizationOf({ family }: Call, { headers, path }: Request): string |
 async function byBearer(facade: Facade, call: Call, request: Request): Promise<void> {
   const header = authorizationOf(call, request)
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
-  const given = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
+  const credential = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
   // For a credential of another scheme, the challenge names no error (RFC 6750 section 3.1).
   if (!/^Bearer(?: |$)/i.test(header)) {
     throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE, hint: BEARER_MISSING })
   }
-  if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
-  const isToken = isAccessToken(given)
-  if (given.length > (isToken ? MAX_TOKEN_LENGTH : MAX_KEY_LENGTH)) throw new Rejection('CREDENTIAL_REFUSED')
-  await identify(facade, call, { case: isToken ? 'accessToken' : 'apiKey', value: given })
+  if (credential === undefined) throw new Rejection('CREDENTIAL_REFUSED')
+  const isToken = isAccessToken(credential)
+  if (credential.length > (isToken ? MAX_TOKEN_LENGTH : MAX_KEY_LENGTH)) throw new Rejection('CREDENTIAL_REFUSED')
+  await identify(facade, call, { case: isToken ? 'accessToken' : 'apiKey', value: credential })
 }
 
 /** The caller's credential, as identity takes it. */
@@ -144,9 +144,9 @@ function requirePassword(request: Request, expected: { readonly username: string
   const header = request.headers.authorization
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BASIC_CHALLENGE })
   const encoded = /^Basic +([\w+/]+={0,2}) *$/i.exec(header)?.[1]
-  const given = Buffer.from(encoded ?? '', 'base64').toString('utf8')
+  const credentials = Buffer.from(encoded ?? '', 'base64').toString('utf8')
   // Digests have equal length, so that the comparison takes the same time whatever was sent.
-  const same = timingSafeEqual(digest(given), digest(`${expected.username}:${expected.password}`))
+  const same = timingSafeEqual(digest(credentials), digest(`${expected.username}:${expected.password}`))
   if (encoded === undefined || !same) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BASIC_CHALLENGE })
 }
 

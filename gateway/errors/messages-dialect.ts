@@ -37,7 +37,7 @@ export const messagesErrors = {
 } as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
 
 function toEnvelope([reason, row]: [string, Rows[keyof Rows]]) {
-  return [reason, row === 'internal' ? row : (given: Reason) => inEnvelope(row(given))] as const
+  return [reason, row === 'internal' ? row : (rejection: Reason) => inEnvelope(row(rejection))] as const
 }
 
 function inEnvelope({ body, ...rest }: PublicError): PublicError {

@@ -14,8 +14,8 @@ export function beginCall({ clock, config, logger }: Facade) {
   const networks = new ClientNetworks(config.trustedProxies)
   return function beginRequest<T>(request: Request, response: Response, handle: () => T): T {
     const { method, path } = request
-    const given = request.headers['x-request-id']
-    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
+    const header = request.headers['x-request-id']
+    const requestId = typeof header === 'string' && REQUEST_ID.test(header) ? header : randomId('req')
     const call = new Call(familyOf(path), requestId, () => networks.of(request), isAtV1(path))
     setCallOf(response, call)
     const started = clock.monotonic()

@@ -10,28 +10,34 @@ export interface BodyShare extends Disposable {
 
 /**
  * The memory of a process for the bodies of its requests: so many bytes at once, not counting the first MiB of each,
- * since nobody may make it run out of memory.
+ * since nobody may make it run out of memory. An owner may take half of it, so that others still have room.
  */
 export class BodyMemory {
-  #left: number
+  readonly #most: number
+  readonly #byOwner = new Map<string, number>()
+  #taken = 0
 
   constructor(most = 256 * MIB) {
-    this.#left = most
+    this.#most = most
   }
 
-  share(): BodyShare {
-    let taken = 0
+  /** `owner`: an organization, or the address of a client without one. */
+  share(owner: string): BodyShare {
+    let size = 0
+    const resize = (next: number): void => {
+      const more = next - size
+      const ofOwner = (this.#byOwner.get(owner) ?? 0) + more
+      if (more > 0 && (this.#taken + more > this.#most || ofOwner > this.#most / 2)) {
+        throw new Rejection('TOO_MANY_LARGE_BODIES', { retry_after: '10' })
+      }
+      this.#taken += more
+      if (ofOwner === 0) this.#byOwner.delete(owner)
+      else this.#byOwner.set(owner, ofOwner)
+      size = next
+    }
     return {
-      grow: (size) => {
-        const more = Math.max(0, size - MIB) - taken
-        if (more > this.#left) throw new Rejection('TOO_MANY_LARGE_BODIES', { retry_after: '10' })
-        this.#left -= more
-        taken += more
-      },
-      [Symbol.dispose]: () => {
-        this.#left += taken
-        taken = 0
-      },
+      grow: (bytes) => resize(Math.max(0, bytes - MIB)),
+      [Symbol.dispose]: () => resize(0),
     }
   }
 }

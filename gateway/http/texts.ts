@@ -37,9 +37,9 @@ export function textReader(schema: Members, cursor?: Cursor): TextReader {
       return check(schema, texts, 'HEADER_INVALID')
     },
     form(text) {
-      const given = new TextValues(text, 'BODY_INVALID')
-      given.requireEachOnce()
-      return check(schema, readMembers(given, members), 'BODY_INVALID')
+      const values = new TextValues(text, 'BODY_INVALID')
+      values.requireEachOnce()
+      return check(schema, readMembers(values, members), 'BODY_INVALID')
     },
   }
 }
@@ -58,12 +58,12 @@ function memberOf(name: string, schema: z.ZodType): Member {
   return { name, within, empty: schema.safeParse('').success }
 }
 
-function readMembers(given: TextValues, members: readonly Member[], cursor?: Cursor): Texts {
+function readMembers(values: TextValues, members: readonly Member[], cursor?: Cursor): Texts {
   const texts: Texts = {}
-  const follows = cursor !== undefined && (given.one(cursor.name) ?? '') !== ''
+  const follows = cursor !== undefined && (values.one(cursor.name) ?? '') !== ''
   for (const { name, within, empty } of members) {
     if (follows && name !== cursor.name && !cursor.beside.includes(name)) continue
-    const value = within === undefined ? given.text(name) : given.object(name, within)
+    const value = within === undefined ? values.text(name) : values.object(name, within)
     if (value !== undefined && (value !== '' || empty)) texts[name] = value
   }
   return texts

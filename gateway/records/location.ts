@@ -44,8 +44,7 @@ export function toDirectory(
   query: z.output<typeof locationQuery>,
   headers: z.output<typeof locationHeaders>,
 ): string | undefined {
-  const given = query.location?.directory
-  if (given !== undefined) return given
+  if (query.location?.directory !== undefined) return query.location.directory
   const field = 'x-opencode-directory'
   const header = headers[field]
   if (header === undefined) return undefined

@@ -48,10 +48,10 @@ function toAddSyntheticInput(
   }
 }
 
-function fromSyntheticItem(given: InboxItem | undefined): JsonOf<typeof inboxSynthetic> {
-  const item = fromInboxItem(given)
-  if (item.type !== 'synthetic') throw new Error('The session service returned another kind of item')
-  return item
+function fromSyntheticItem(item: InboxItem | undefined): JsonOf<typeof inboxSynthetic> {
+  const json = fromInboxItem(item)
+  if (json.type !== 'synthetic') throw new Error('The session service returned another kind of item')
+  return json
 }
 
 /** `newId` as with a synthetic text. */
@@ -64,10 +64,10 @@ function toCompactSession(
   return { sessionId, messageId: id ?? newId(), delivery: delivery == null ? undefined : toDelivery(delivery) }
 }
 
-function fromCompactionItem(given: InboxItem | undefined): JsonOf<typeof inboxCompaction> {
-  const item = fromInboxItem(given)
-  if (item.type !== 'compaction') throw new Error('The session service returned another kind of item')
-  return item
+function fromCompactionItem(item: InboxItem | undefined): JsonOf<typeof inboxCompaction> {
+  const json = fromInboxItem(item)
+  if (json.type !== 'compaction') throw new Error('The session service returned another kind of item')
+  return json
 }
 
 const ofSession = z.object({ sessionID: sessionParameter })

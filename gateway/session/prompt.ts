@@ -127,10 +127,10 @@ function toAgent({ name, mention, source }: Agent) {
   return { name, mention: mention ?? source ?? undefined }
 }
 
-function fromPromptItem(given: InboxItem | undefined): JsonOf<typeof inboxUser> {
-  const item = fromInboxItem(given)
-  if (item.type !== 'user') throw new Error('The session service returned another kind of item')
-  return item
+function fromPromptItem(item: InboxItem | undefined): JsonOf<typeof inboxUser> {
+  const json = fromInboxItem(item)
+  if (json.type !== 'user') throw new Error('The session service returned another kind of item')
+  return json
 }
 
 const params = z.object({ sessionID: sessionParameter })

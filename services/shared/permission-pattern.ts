@@ -5,9 +5,9 @@
  */
 export function matches(pattern: string, text: string): boolean {
   const wanted = pattern.replaceAll('\\', '/')
-  const given = text.replaceAll('\\', '/')
-  if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), given)) return true
-  return matchesGlob(wanted, given)
+  const value = text.replaceAll('\\', '/')
+  if (wanted.endsWith(' *') && matchesGlob(wanted.slice(0, -2), value)) return true
+  return matchesGlob(wanted, value)
 }
 
 /**

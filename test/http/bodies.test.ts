@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openFacade, type TestFacade } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 import { stubSession } from '#test/support/stub-session.ts'
@@ -172,26 +173,35 @@ test('a connection stays usable after a refused body', async () => {
   }
 })
 
-test('refuses a large body while others hold the memory for them, and takes it when they have been answered', async () => {
+test('refuses a large body while others of its organization hold half of the memory for them, and takes it when they have been answered', async () => {
   const item = {
     ...{ messageId: 'msg_1', sessionId: 'ses_1', createTime: 1, delivery: 1 },
     payload: { case: 'prompt', value: { text: 'x' } },
   }
   const begun = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    bodyMemory: 5_000_000,
-    session: {
-      async promptSession({ messageId }) {
-        begun.resolve()
-        if (messageId === 'msg_first') await goOn.promise
-        return { item } as never
+  await using facade = await openFacade(
+    {
+      bodyMemory: 10_000_000,
+      identity: {
+        authenticate: ({ credential }) => ({
+          principal: { organizationId: String(credential.value), workspaceId: 'wrk_1', kind: Principal_Kind.WORKSPACE },
+        }),
+      },
+      session: {
+        async promptSession({ messageId }) {
+          begun.resolve()
+          if (messageId === 'msg_first') await goOn.promise
+          return { item } as never
+        },
       },
     },
-  })
-  const prompt = (id: string, size: number) => {
+    { PORTICO_AUTH: 'bearer' },
+  )
+  const prompt = (id: string, size: number, key = 'sk-portico-one') => {
     const body = JSON.stringify({ id, text: 'x', files: [{ uri: `data:,${'x'.repeat(size)}` }] })
-    return facade.fetch('/api/session/ses_1/prompt', { method: 'POST', headers: json, body })
+    const headers = { ...json, authorization: `Bearer ${key}` }
+    return facade.fetch('/api/session/ses_1/prompt', { method: 'POST', headers, body })
   }
   const first = prompt('msg_first', 4_000_000)
   await begun.promise
@@ -203,6 +213,7 @@ test('refuses a large body while others hold the memory for them, and takes it w
     service: 'gateway',
   })
   assert.equal((await prompt('msg_small', 1_000_000)).status, 200)
+  assert.equal((await prompt('msg_other', 4_000_000, 'sk-portico-other')).status, 200)
   goOn.resolve()
   assert.equal((await first).status, 200)
   assert.equal((await prompt('msg_third', 4_000_000)).status, 200)

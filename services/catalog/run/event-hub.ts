@@ -10,17 +10,17 @@ import { Rejection } from '#shared/rejection.ts'
 
 /** Passes events on to subscribers. */
 export class EventHub {
-  readonly #events = new Broadcast<CatalogEvent>({
+  readonly #events = new Broadcast<{ readonly key: string; readonly event: CatalogEvent }>({
     // An event replaces those that say the same about the same location.
-    voids: (event) => {
-      const key = keyOf(event)
-      return (earlier) => keyOf(earlier) === key
-    },
+    voids:
+      ({ key }) =>
+      (earlier) =>
+        earlier.key === key,
     kept: { items: 0, size: 0 },
   })
 
   publish(event: CatalogEvent): void {
-    this.#events.push(event)
+    this.#events.push({ key: keyOf(event), event })
   }
 
   /**
@@ -34,13 +34,13 @@ export class EventHub {
   ): AsyncGenerator<StreamEventsResponse['message']> {
     let first: StreamEventsResponse['message'] = { case: 'connected', value: create(EventsConnectedSchema) }
     while (!signal.aborted) {
-      const reader = this.#events.read(undefined, ({ directory }) => wants(directory))
+      const reader = this.#events.read(undefined, ({ event: { directory } }) => wants(directory))
       // A generator at a `yield` does not observe an abort, so what it holds is released here.
       const leave = (): void => reader.leave()
       signal.addEventListener('abort', leave)
       try {
         yield first
-        for await (const value of reader) yield { case: 'event', value }
+        for await (const { event } of reader) yield { case: 'event', value: event }
         return
       } catch (error) {
         if (!(error instanceof Rejection) || error.reason !== 'EVENTS_OVERFLOWED') throw error

@@ -27,7 +27,7 @@ const notes = defineTable({
   columns: {
     id: text(),
     content: long(text()),
-    tags: optional(json<readonly string[]>()),
+    tags: optional(json<readonly string[]>('texts')),
     cost: decimal(),
     tokens: wide(),
     isDone: flag(),

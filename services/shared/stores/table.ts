@@ -13,8 +13,8 @@ export interface Column<V = unknown, S extends Stored = Stored> {
   readonly isLong?: true
   /** Integers of 64 bits are read as bigints from SQLite. */
   readonly isWide?: true
-  /** Of a message, so that a store with messages of another form has another digest. */
-  readonly form?: JsonForm
+  /** Of JSON in the column, so that a store with another form of it has another digest. */
+  readonly form?: JsonForm | string
   encode(value: V): S
   decode(stored: S): V
 }
@@ -75,7 +75,7 @@ export function defineTable<const C extends Columns, const O extends Columns = N
   return table
 }
 
-/** A text, or one of some words. */
+/** A text, or one of some words; never the JSON of a message, whose form would be unknown to the digest. */
 export function text<V extends string = string>(): Column<V, V> {
   return { type: 'TEXT', encode: same, decode: same }
 }
@@ -104,9 +104,12 @@ export function decimal(): Column<bigint, string> {
   return { type: 'TEXT', encode: String, decode: BigInt }
 }
 
-/** Plain JSON as text: no messages and no bigints. */
-export function json<V>(): Column<V, string> {
-  return { type: 'TEXT', encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored) as V }
+/**
+ * Plain JSON as text: no messages and no bigints. `form`: its members, as part of the digest, since no schema describes
+ * them; it has to change with their type.
+ */
+export function json<V>(form: string): Column<V, string> {
+  return { type: 'TEXT', form, encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored) as V }
 }
 
 /** A message as the text of its JSON. */

@@ -24,8 +24,8 @@ export function redactValue(value: unknown): unknown {
   })
 }
 
-function redactMembers(given: object, within: (member: unknown, name: string) => unknown): Record<string, unknown> {
-  const members = given as Record<string, unknown>
+function redactMembers(object: object, within: (member: unknown, name: string) => unknown): Record<string, unknown> {
+  const members = object as Record<string, unknown>
   let result = members
   for (const name in members) {
     if (!Object.hasOwn(members, name)) continue

@@ -39,10 +39,10 @@ export async function listTools(client: Client, signal: AbortSignal, timeout: nu
     const request = { method: 'tools/list', params: { cursor } } as const
     const result: unknown = await client.request(request, asItCame, { signal, timeout })
     if (!isObject(result) || !Array.isArray(result.tools)) throw new Error('its list of tools is invalid')
-    for (const given of result.tools) {
-      const tool = tools.size < MAX_TOOLS ? readTool(given) : undefined
+    for (const item of result.tools) {
+      const tool = tools.size < MAX_TOOLS ? readTool(item) : undefined
       if (tool !== undefined && !tools.has(tool.name)) tools.set(tool.name, tool)
-      else if (omitted.length < MAX_OMITTED) omitted.push(nameOf(given) ?? '?')
+      else if (omitted.length < MAX_OMITTED) omitted.push(nameOf(item) ?? '?')
     }
     const { nextCursor } = result
     if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) break
@@ -53,12 +53,12 @@ export async function listTools(client: Client, signal: AbortSignal, timeout: nu
 }
 
 // Undefined: it cannot be offered.
-function readTool(given: unknown): Tool | undefined {
-  const name = nameOf(given)
-  if (name === undefined || !isObject(given) || needsTask(given.execution)) return undefined
-  const { description = given.title } = given
+function readTool(item: unknown): Tool | undefined {
+  const name = nameOf(item)
+  if (name === undefined || !isObject(item) || needsTask(item.execution)) return undefined
+  const { description = item.title } = item
   try {
-    const inputSchema = readToolSchema(given.inputSchema)
+    const inputSchema = readToolSchema(item.inputSchema)
     const text = typeof description === 'string' ? shorten(description) : ''
     return create(ToolSchema, { name, description: text, inputSchema })
   } catch (error) {
@@ -73,8 +73,8 @@ function needsTask(execution: unknown): boolean {
 }
 
 // A name that was not well-formed has changed, and the server does not know it.
-function nameOf(given: unknown): string | undefined {
-  const name = isObject(given) ? given.name : undefined
+function nameOf(item: unknown): string | undefined {
+  const name = isObject(item) ? item.name : undefined
   return typeof name === 'string' && /^[^\p{Cc}\ufffd]+$/u.test(name) && name.length <= MAX_NAME ? name : undefined
 }
 

@@ -109,8 +109,12 @@ function namedBy({ path, value, trusted }: ConfigurationDocument, home: string):
   return entries.flatMap((entry: unknown): Named[] => {
     const name = isObject(entry) ? entry.package : entry
     if (typeof name !== 'string' || name === '') return []
-    const given = { options: isObject(entry) ? (entry.options ?? null) : null, trusted, by: path }
-    return [LOCAL.test(name) ? { local: localPath(name, dirname(path), home), ...given } : { target: name, ...given }]
+    const entryOptions = { options: isObject(entry) ? (entry.options ?? null) : null, trusted, by: path }
+    return [
+      LOCAL.test(name)
+        ? { local: localPath(name, dirname(path), home), ...entryOptions }
+        : { target: name, ...entryOptions },
+    ]
   })
 }
 

@@ -131,8 +131,8 @@ export class PluginSet implements Plugins {
       const { content } = current.value
       const texts = content.flatMap((piece) => (piece.content.case === 'text' ? [piece.content.value] : []))
       const text = [...(current.case === 'failed' ? [current.value.message] : []), ...texts].join('\n')
-      const given = { sessionID, tool, input, failed, text }
-      const change = await this.#callHook(plugin, 'tool.after', given, signal, readTextChange)
+      const outcome = { sessionID, tool, input, failed, text }
+      const change = await this.#callHook(plugin, 'tool.after', outcome, signal, readTextChange)
       if (change === undefined) continue
       const files = content.filter((piece) => piece.content.case === 'file')
       current =
@@ -147,10 +147,10 @@ export class PluginSet implements Plugins {
     { sessionId, agent }: { readonly sessionId: string; readonly agent: string },
     signal: AbortSignal,
   ): Promise<string[]> {
-    const given = { sessionID: sessionId, agent }
+    const session = { sessionID: sessionId, agent }
     const texts = await Promise.all(
       this.#having('instructions').map((plugin) =>
-        this.#callHook(plugin, 'instructions', given, signal, readInstructions),
+        this.#callHook(plugin, 'instructions', session, signal, readInstructions),
       ),
     )
     return texts.flatMap((text) => text ?? [])

@@ -88,9 +88,9 @@ async function run(
     progress(metadata)
   }
   try {
-    const given = { tool: tool.name, input, directory, sessionID, callID }
+    const call = { tool: tool.name, input, directory, sessionID, callID }
     const options = { signal: AbortSignal.any([signal, over.signal]), progress: report }
-    return readResult(await plugin.call('tool', given, options))
+    return readResult(await plugin.call('tool', call, options))
   } catch (error) {
     signal.throwIfAborted()
     if (over.signal.aborted) return failed('timeout', over.signal.reason.message)

@@ -188,8 +188,8 @@ export class Plugin {
   }
 
   /** Throws for an invalid registration. */
-  #observeReady(given: unknown, entry: string): void {
-    const registration = readRegistration(given, entry, this.#context.reserved)
+  #observeReady(message: unknown, entry: string): void {
+    const registration = readRegistration(message, entry, this.#context.reserved)
     if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))
       this.#context.changed()
     this.registration = registration

@@ -82,9 +82,9 @@ export class SchemaProblem extends Error {
  * somewhere within the schema. Nothing of it is ever compiled or used here. Throws SchemaProblem if it is too deep, too
  * large, refers to itself, or is not about an object.
  */
-export function readToolSchema(given: unknown): JsonObject {
-  if (!isJson(given) || !isObject(given)) throw new SchemaProblem('its schema is not an object')
-  if (given.type !== undefined && given.type !== 'object') throw new SchemaProblem('its schema is not about an object')
+export function readToolSchema(json: unknown): JsonObject {
+  if (!isJson(json) || !isObject(json)) throw new SchemaProblem('its schema is not an object')
+  if (json.type !== undefined && json.type !== 'object') throw new SchemaProblem('its schema is not about an object')
   let nodes = 0
   const references: JsonObject[] = []
   const read = (schema: JsonValue, depth: number): JsonValue | undefined => {
@@ -103,7 +103,7 @@ export function readToolSchema(given: unknown): JsonObject {
     if (kept.$ref !== undefined) references.push(kept)
     return kept
   }
-  const root = read(given, 0)
+  const root = read(json, 0)
   const schema: JsonObject = { properties: {}, ...(isObject(root) && root), type: 'object' }
   // Keywords that only restrict the whole are left to the server, since some providers refuse them there.
   for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]

@@ -54,14 +54,14 @@ const closedColumns = {
   finishReason: optional(integer<FinishReason>()),
   rawReason: optional(text()),
   serviceTier: optional(text()),
-  leftOut: json<string[]>(),
+  leftOut: json<string[]>('texts'),
   firstPartMs: optional(integer()),
   error: optional(text()),
   finishTime: optional(integer()),
 }
 
 const sqliteColumns = {
-  metadata: json<LedgerOpening['metadata']>(),
+  metadata: json<LedgerOpening['metadata']>('texts by name'),
   heldNanos: wide(),
   heldMinute: integer(),
 }

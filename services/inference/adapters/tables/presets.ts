@@ -50,7 +50,7 @@ export const presetVersions = defineTable({
   name: 'presetVersions',
   columns: {
     ...usedColumns,
-    config: long(json<JsonObject>()),
+    config: long(json<JsonObject>('any members')),
     creatorKeyId: optional(text()),
     createTime: integer(),
   },

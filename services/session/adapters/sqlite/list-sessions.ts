@@ -18,9 +18,9 @@ const PIECE_MS = 2
 export async function* listSessions(
   file: SqliteFile,
   workspace: string,
-  given: SessionQuery,
+  unfolded: SessionQuery,
 ): AsyncGenerator<readonly (Session | UnreadableSession)[]> {
-  const query = withFoldedSearch(given)
+  const query = withFoldedSearch(unfolded)
   const plan = planOf(workspace, query)
   if (plan.rest === undefined) {
     yield select(file, plan, query, between(query, query.after, undefined), query.limit).map(toListed)

@@ -30,7 +30,7 @@ export const activity = defineTable({
     costNanos: optional(decimal()),
     tokens: optional(message(TokenUsageSchema)),
     /** Null where there are none. */
-    calls: optional(json<readonly CountedCall[]>()),
+    calls: optional(json<readonly CountedCall[]>('list of name, end, durationMs')),
   },
   sqlite: {
     columns: { session: integer() },

@@ -15,6 +15,9 @@ import {
 } from '#shared/stores/table.ts'
 
 /** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
+/** The members of an Admitter. */
+export const ADMITTER = 'organizationId, workspaceId, apiKeyId, kind'
+
 export const inbox = defineTable({
   name: 'inbox',
   columns: {
@@ -28,7 +31,7 @@ export const inbox = defineTable({
     state: text<InboxEntry['state']>(),
     delivery: integer<Delivery>(),
     digest: text(),
-    admitter: json<Admitter>(),
+    admitter: json<Admitter>(ADMITTER),
     createTime: integer(),
     /** When it was delivered or cancelled. */
     settleTime: optional(integer()),

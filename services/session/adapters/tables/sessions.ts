@@ -30,6 +30,7 @@ import {
   toRow,
 } from '#shared/stores/table.ts'
 import { foldCase } from '../common/fold-case.ts'
+import { ADMITTER } from './inbox.ts'
 
 const shared = {
   sessionId: text(),
@@ -51,10 +52,10 @@ export const stateColumns = {
   titling: optional(text()),
   seq: integer(),
   due: flag(),
-  wake: optional(json<Wake>()),
+  wake: optional(json<Wake>(`at, steersOnly, resume, resumer (${ADMITTER})`)),
   running: flag(),
   interruptRequested: flag(),
-  lastAdmitter: optional(json<Admitter>()),
+  lastAdmitter: optional(json<Admitter>(ADMITTER)),
   fence: integer(),
   acquisitions: integer(),
   leaseUntil: integer(),
@@ -70,7 +71,7 @@ export const sessionColumns = {
   archiveTime: optional(integer()),
   fork: optional(message(ForkOriginSchema)),
   permissions: optional(message(PermissionRulesetSchema)),
-  metadata: optional(json<JsonObject>()),
+  metadata: optional(json<JsonObject>('any members')),
 }
 
 const only = (condition: object) => ({ partialFilterExpression: condition })
@@ -144,8 +145,8 @@ export const hiddenSessions = defineTable({
     sessionId: text(),
     kind: text<StagedKind | 'removal'>(),
     seq: integer(),
-    tools: optional(json<LeftTools>()),
-    above: optional(json<readonly string[]>()),
+    tools: optional(json<LeftTools>(`fence, admitter (${ADMITTER})`)),
+    above: optional(json<readonly string[]>('texts')),
     until: integer(),
   },
   sqlite: {

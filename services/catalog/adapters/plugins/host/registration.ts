@@ -16,16 +16,16 @@ export class Registration {
   readonly #tools = new Map<string, PluginTool>()
   readonly #agents: Record<string, JsonMap> = Object.create(null)
   readonly #skills: PluginSkill[] = []
-  readonly #hooks = new Map<string, (...given: never[]) => unknown>()
+  readonly #hooks = new Map<string, (...inputs: never[]) => unknown>()
   readonly #listeners = new Map<string, ((event: never) => void)[]>()
   readonly #validators = new Map<string, ValidateFunction>()
   #closed = false
 
   constructor(directory: string, options: Json) {
-    const open = <A extends readonly unknown[]>(register: (...given: A) => void) => {
-      return (...given: A): void => {
+    const open = <A extends readonly unknown[]>(register: (...values: A) => void) => {
+      return (...registered: A): void => {
         if (this.#closed) throw new Error('Nothing can be registered any more: setup has ended')
-        register(...given)
+        register(...registered)
       }
     }
     this.context = {
@@ -79,18 +79,18 @@ export class Registration {
     if (name === 'tool') {
       const {
         tool,
-        input: given,
+        input: toolInput,
         ...about
       } = input as unknown as Omit<ToolContext, 'signal' | 'progress'> & {
         readonly tool: string
         readonly input: JsonMap
       }
-      return this.#toolOf(tool).execute(given, { ...about, signal, progress })
+      return this.#toolOf(tool).execute(toolInput, { ...about, signal, progress })
     }
-    const hook = this.#hooks.get(name) as ((...given: unknown[]) => unknown) | undefined
+    const hook = this.#hooks.get(name) as ((...inputs: unknown[]) => unknown) | undefined
     if (hook === undefined) throw new Error(`There is no hook ${name}`)
-    const { about, ...given } = input
-    return name === 'prompt' ? hook(given, about) : hook(given)
+    const { about, ...rest } = input
+    return name === 'prompt' ? hook(rest, about) : hook(rest)
   }
 
   /** Null: the input matches the schema. */
