@@ -158,7 +158,7 @@ test('without a server, and before the first start, the first keys are shown bes
   await server.authenticate(first ?? '')
 })
 
-test('what cannot be understood is one line and a pointer to the usage, and a refusal is one line', async () => {
+test('invalid arguments are answered with one line and a pointer to the usage, and a refusal with one line', async () => {
   await using folder = await newFolder()
   for (const words of [
     ['make'],
@@ -203,7 +203,7 @@ test('what cannot be understood is one line and a pointer to the usage, and a re
   })
 })
 
-test('in a database without a store, too, only create makes one', { skip: skipWithoutMongo }, async () => {
+test('only create makes a store in a database without one', { skip: skipWithoutMongo }, async () => {
   const database = freshDatabaseName()
   const uri = mongoUri() ?? ''
   const key = (...words: string[]) => runKey({ PORTICO_MONGODB_URI: uri, PORTICO_MONGODB_DATABASE: database }, words)

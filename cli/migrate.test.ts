@@ -33,7 +33,7 @@ test('a database without a store is refused, and nothing is made in it', { skip:
   assert.deepEqual(await mongo.db.listCollections().toArray(), [])
 })
 
-test('unknown arguments get its usage', async () => {
+test('unknown arguments are answered with the usage', async () => {
   const stderr = 'Usage: npm run migrate [-- --if-exists]\n'
   assert.deepEqual(await migrate({}, '--force'), { code: 2, stdout: '', stderr })
 })

@@ -69,7 +69,7 @@ test('a command removes no entry of the audit log, however old: only a server kn
   assert.deepEqual(entries(), before)
 })
 
-test('what cannot be understood is one line and a pointer to the usage, and without a store there is nothing to do', async () => {
+test('invalid arguments are answered with one line and a pointer to the usage, and a missing store is reported', async () => {
   using folder = scratchDirectory()
   const org = (...words: string[]) => runToEnd('cli/org.ts', words, { PORTICO_DATA_DIR: folder.path })
   for (const words of [

@@ -222,7 +222,7 @@ test('the second start of a program compiles no types', async () => {
   assert.deepEqual(words, ['stripped', 'cached'])
 })
 
-test('where the cache cannot be kept, programs run all the same', async () => {
+test('programs run even where the cache cannot be kept', async () => {
   using folder = newFolder()
   await folder.run()
   rmSync(folder.at('node_modules/.cache'), { recursive: true })

@@ -65,7 +65,7 @@ test('rotate makes the next signing key beside a running server; again, it print
   assert.deepEqual([again.stdout, again.stderr], [rotated.stdout, rotated.stderr])
 })
 
-test('what cannot be understood is one line and a pointer to the usage', async () => {
+test('invalid arguments are answered with one line and a pointer to the usage', async () => {
   const wrong = [
     ...[['keypair'], ['keypair', 'a', 'b'], ['keypair', 'a', '--alg', 'HS256'], ['sing'], ['rotate', 'x']],
     ...[

@@ -36,7 +36,7 @@ const post = (path: string, contentType: string, body: string | Uint8Array<Array
   { method: 'POST', headers: { 'content-type': contentType }, body },
 ]
 
-test('a form: each member once, empty ones left out if nothing fits them, unknown ones ignored', async () => {
+test('a form has each member once; empty ones are left out if they would be invalid, and unknown ones are ignored', async () => {
   await using facade = await openFacade({}, {}, undefined, operations)
   const type = 'application/x-www-form-urlencoded'
   const send = async (body: string, contentType = type) => {

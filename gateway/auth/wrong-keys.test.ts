@@ -16,7 +16,7 @@ function open() {
   return { keys, log, wrong, pass }
 }
 
-test('after 20 within any minute an address has to wait until the first of them is a minute old', () => {
+test('an address with 20 wrong keys within a minute has to wait until the first of them is a minute old', () => {
   const { wrong, pass } = open()
   assert.deepEqual(wrong('10.0.0.1', 10), Array(10).fill(undefined))
   pass(40_000)
@@ -40,7 +40,7 @@ test('logs wrong keys in one line a minute, without any key', () => {
   assert.equal(log.length, 2)
 })
 
-test('however many addresses there are, memory is bounded: the longest silent ones are forgotten', () => {
+test('a bounded number of addresses is remembered: the longest silent ones are forgotten', () => {
   const { keys, wrong } = open()
   wrong('10.0.0.1', 20)
   for (let i = 0; i < 9_999; i++) keys.add(`2001:db8:${i}::/64`)

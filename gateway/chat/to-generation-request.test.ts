@@ -311,7 +311,7 @@ test('every setting has its place', () => {
   assert.deepEqual([request.routing?.only, request.routing?.maxInputNanos], [['x'], 1_000_000_000n])
 })
 
-test('of two names for one setting the newer wins, and effort has two', () => {
+test('the newer of two names for one setting takes precedence, and effort has two names', () => {
   assert.equal(generation({ max_tokens: 1, max_completion_tokens: 2 }).maxOutputTokens, 2)
   assert.equal(generation({ reasoning_effort: 'low' }).reasoning?.effort, 'low')
   assert.equal(generation({ reasoning_effort: 'low', reasoning: { max_tokens: 5 } }).reasoning?.maxTokens, 5)

@@ -33,7 +33,7 @@ const input = { messageId: 'msg_2', kind: PartRef_Kind.TOOL_INPUT, ordinal: 2, c
 const usage = { costNanos: 3_000_000_000n, tokens: { input: 1, output: 2 } }
 const usageJson = { cost: 3, tokens: { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } } }
 
-test('a listener also learns whether a session is busy, and its usage', () => {
+test('a listener also receives whether a session is busy, and its usage', () => {
   const retry = { attempt: 2, startTime: 5, error }
   const cases: [Init['event'], [string, unknown][]][] = [
     [{ case: 'executionStarted', value: {} }, [['session.status', { status: { type: 'busy' } }]]],

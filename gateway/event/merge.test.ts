@@ -71,7 +71,7 @@ test('a catalog that does not answer delays nobody for long, and does not hold b
   gone.abort()
 })
 
-test('when the catalog is back, the client is sent that events may have been missed', async () => {
+test('a client is notified that events may have been missed when the catalog is back', async () => {
   const { session, catalogs, gone, next } = begin()
   session.push(connected)
   catalogs[0].push(connected, event('a1'), new Error('gone'))
@@ -84,7 +84,7 @@ test('when the catalog is back, the client is sent that events may have been mis
   gone.abort()
 })
 
-test('what fails or ends the session ends the stream, also when a frame of the catalog was taken meanwhile', async () => {
+test('a failure or end of the session ends the stream, also when a frame of the catalog was taken meanwhile', async () => {
   const { session, catalogs, gone, next } = begin()
   session.push(connected)
   catalogs[0].push(connected)

@@ -91,7 +91,7 @@ test('a thought goes back to the kind of provider that made it', () => {
   assert.deepEqual(parts.at(-1), { foreign: { format: 'openai-responses-v1', item } })
 })
 
-test('citations: other providers get the addresses, and Anthropic its own only', () => {
+test('other providers get the addresses of citations, and Anthropic only its own citations', () => {
   const own = { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', encrypted_index: 'E' }
   const other = { type: 'web_search_result_location', url: 'https://b.example/', title: null, encrypted_index: '' }
   const quoted = { ...other, cited_text: 'b' }
@@ -110,7 +110,7 @@ test('citations: other providers get the addresses, and Anthropic its own only',
   ])
 })
 
-test('settings: each provider gets what has a meaning there, Anthropic the words of the client', () => {
+test('each provider gets the settings that have a meaning there, and Anthropic the client’s own members', () => {
   const tools = [
     { name: 'f', input_schema: { type: 'object' }, input_examples: [{}], defer_loading: true },
     { type: 'bash_20250124', name: 'bash' },
@@ -186,7 +186,7 @@ test('an impossible value is refused with its path', () => {
   }
 })
 
-test('what is passed on unchanged has the same maximum depth everywhere', () => {
+test('members that are passed on unchanged have the same maximum depth everywhere', () => {
   const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
   const source = { type: 'content', content: nested(40) }
   for (const body of [
@@ -203,7 +203,7 @@ test('what is passed on unchanged has the same maximum depth everywhere', () => 
   assert.doesNotThrow(() => requestOf({ tools: [{ name: 'f', input_schema: nested(30) }] }))
 })
 
-test('a preset’s body has settings, a system and perhaps a model; anything else means nothing', () => {
+test('the body of a preset has settings, a system and perhaps a model; other members have no effect', () => {
   const body = presetBody.parse({
     system: [
       { type: 'text', text: 'a' },

@@ -42,7 +42,7 @@ function exchange(limit: ExchangeLimit, times: number, network = '10.0.0.1') {
 
 const away: ReportExchanges = () => Promise.reject(new Error('away'))
 
-test('59: a client network is let through a limited number of times within any minute; the rest learn when to come back', () => {
+test('59: a client network is admitted a limited number of times within any minute; later requests get the time to wait', () => {
   time.ms = 1_000_000
   const limit = new ExchangeLimit({ clock, limit: 600, report: away })
   assert.equal(exchange(limit, 300).admitted, 300)
@@ -55,7 +55,7 @@ test('59: a client network is let through a limited number of times within any m
   assert.equal(exchange(limit, 400).admitted, 300)
 })
 
-test('whenever requests come, no minute sees more than the limit', () => {
+test('no minute admits more than the limit, whenever requests come', () => {
   let seed = 7
   const random = (n: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -143,7 +143,7 @@ test('a jump of the shared counter’s clock forgets nothing that a replica let 
   }
 })
 
-test('however many networks there are, memory is bounded, also while the store is away', async () => {
+test('a bounded number of networks is remembered, also while the store is away', async () => {
   const limit = new ExchangeLimit({ clock, limit: 1, report: away })
   assert.equal(exchange(limit, 2).admitted, 1)
   for (let i = 0; i < 10_000; i++) limit.admit(`2001:db8:${i}::/64`)

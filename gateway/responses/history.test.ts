@@ -47,7 +47,7 @@ function back(item: OutputItem): unknown {
   return plain(create(MessageSchema, toMessages({ input }).messages[0]).parts[0])
 }
 
-test('whatever is emitted is accepted back unchanged', () => {
+test('every item that is emitted is accepted back unchanged', () => {
   for (const init of PARTS) {
     const part = create(PartSchema, { part: init })
     const expected = plain(part) as { part: { case: string; value: Record<string, unknown> } }

@@ -45,7 +45,7 @@ test('a text is one message of the user, and nothing else is set', () => {
   })
 })
 
-test('what the model thought, said and called is one message, and so is what its calls answered', () => {
+test('consecutive thoughts, texts and calls of the model are one message, and so are the outputs of the calls', () => {
   const input = [
     { role: 'developer', content: 'Rules' },
     { type: 'reasoning', id: 'rs_theirs', summary: [], encrypted_content: 'secret' },
@@ -154,7 +154,7 @@ test('the session of the body takes precedence over that of the header, and the 
   assert.equal(generation({ safety_identifier: 'safe', user: 'me' }).user, 'me')
 })
 
-test('routing, and what is known and not applied', () => {
+test('routing members become demands, and known members without an effect are named as not applied', () => {
   const { routing, notApplied } = generation({
     models: ['a/b', 'c/d'],
     plugins: [{ id: 'web' }],
@@ -179,7 +179,7 @@ test('routing, and what is known and not applied', () => {
   assert.deepEqual(idle.notApplied, [])
 })
 
-test('what only OpenAI understands goes to no other kind of provider', () => {
+test('members that only OpenAI understands are sent to no other kind of provider', () => {
   const own = (more: object): unknown => generation(more).extensions.map(({ format, body }) => ({ format, body }))
   const format = 'openai-responses-v1'
   const include = ['reasoning.encrypted_content', 'file_search_call.results', 'message.output_text.logprobs']
@@ -209,7 +209,7 @@ test('the caller’s name is cut to what is kept of it', () => {
   assert.deepEqual(plain(attribution), { referer: 'https://app', title: 'x'.repeat(256) })
 })
 
-test('custom tools, groups of tools and hosted ones, and each way to choose them', () => {
+test('custom, grouped and hosted tools are offered, and can be chosen in each way', () => {
   const custom = {
     type: 'custom',
     name: 'patch',

@@ -119,7 +119,7 @@ test('a thought is text and detail, and its proof follows', () => {
   ])
 })
 
-test('a summary, a hidden thought, and a thought that comes whole', () => {
+test('a summary, an encrypted thought, and a thought without deltas are each one detail of the reasoning', () => {
   const openai = { id: 'rs_1', format: 'openai-responses-v1' }
   const { message } = streamed(
     begin(0, Kind.REASONING_SUMMARY),
@@ -264,7 +264,7 @@ test('a stream that breaks off ends with an error and the final marker, once', (
   assert.deepEqual(chunksOf(frames.take()).slice(1), [{ ...head, choices: [choice], ...failure }])
 })
 
-test('before anybody answers, an error names the requested model', () => {
+test('an error before the first event names the requested model', () => {
   const frames = new ChatFrames(seed)
   new ChatFold(seed, frames).fail({ error: { code: 500, message: 'm', metadata: { error_type: 'server' } } })
   const [chunk] = chunksOf(frames.take())

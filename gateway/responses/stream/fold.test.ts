@@ -196,7 +196,7 @@ test('calls that grow concurrently are sent one by one, in the order in which th
   assert.deepEqual(output, [first, second])
 })
 
-test('what the provider withheld makes the response and its last item incomplete, not the ones before', () => {
+test('content withheld by the provider makes the response and its last item incomplete, not the items before', () => {
   const { output, response } = streamed(
     begin(0, Kind.TEXT),
     end(0, { case: 'text', value: { text: 'a' } }),

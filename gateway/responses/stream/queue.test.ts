@@ -63,7 +63,7 @@ function interleave(parts: readonly GeneratedPart[], picks: readonly number[]): 
 const endings = fc.constantFrom(FinishReason.STOP, FinishReason.LENGTH, 'failed' as const)
 const dialects = fc.constantFrom<ResponsesDialect>('both', 'openai', 'specification')
 
-test('whatever a provider interleaves, each item is done before the next is added, and the response holds what was streamed', () => {
+test('each item is done before the next is added, whatever a provider interleaves, and the response holds what was streamed', () => {
   const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(fc.array(part, { maxLength: 6 }), picks, endings, dialects, (parts, order, ending, dialect) => {

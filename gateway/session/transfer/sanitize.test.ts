@@ -24,7 +24,7 @@ function places(value: unknown, path: string, found: Set<string>): Set<string> {
   return found
 }
 
-test('of messages of every kind only ids, names of agents, models and tools, and media types are left', () => {
+test('sanitized messages of every kind keep only ids, names of agents, models and tools, and media types', () => {
   const found = new Set<string>()
   for (const message of everyMessageJson('YWJj')) {
     places(sanitizeMessage(marked(message) as object), String(message.type), found)
@@ -43,7 +43,7 @@ test('of messages of every kind only ids, names of agents, models and tools, and
   )
 })
 
-test('of a session only ids, and the names of its agent and model, are left', () => {
+test('a sanitized session keeps only ids and the names of its agent and model', () => {
   const session = {
     ...{ id: 'a', parentID: 'a', projectID: 'a', agent: 'a', model: { id: 'a', providerID: 'a', variant: 'a' } },
     ...{ cost: 1, tokens: { input: 1 }, time: { created: 1 }, title: 'a', location: { directory: 'a' }, subpath: 'a' },
