@@ -39,7 +39,7 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       )
     })
 
-    rule('entries of all processes at once have positions of their own, without a loss', async ({ store, other }) => {
+    rule('entries of all processes at once get distinct positions, and none is lost', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       const second = await makeOrganization(store)
       const appended = Array.from({ length: 60 }, (_, index) => {
@@ -58,7 +58,7 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       assert.equal((await store.auditLog.list(second.organizationId, {}, undefined, 100)).items.length, 2 + 20)
     })
 
-    rule('an entry of an organization that is not there is refused alone', async ({ store }) => {
+    rule('an entry of a missing organization is refused alone', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
       const ids = [organizationId, 'org_missing', organizationId]
       const appended = await Promise.allSettled(ids.map((id) => store.auditLog.append(entryOf(id, 10_000, accepted))))
@@ -72,23 +72,26 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       )
     })
 
-    rule('a page begins where the one before it ended, and another organization is never in it', async ({ store }) => {
-      const { organizationId } = await makeOrganization(store)
-      const other = await makeOrganization(store)
-      for (let i = 0; i < 7; i++) {
-        await store.auditLog.append(entryOf(organizationId, 10_000 + i, accepted))
-        await store.auditLog.append(entryOf(other.organizationId, 20_000, accepted))
-      }
-      const seen: number[] = []
-      let before: number | undefined
-      for (;;) {
-        const { items, more } = await store.auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, before, 3)
-        seen.push(...items.map(({ time }) => time))
-        before = items.at(-1)?.position
-        if (!more) break
-      }
-      assert.deepEqual(seen, [10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000])
-    })
+    rule(
+      'a page begins where the one before it ended, and never has an entry of another organization',
+      async ({ store }) => {
+        const { organizationId } = await makeOrganization(store)
+        const other = await makeOrganization(store)
+        for (let i = 0; i < 7; i++) {
+          await store.auditLog.append(entryOf(organizationId, 10_000 + i, accepted))
+          await store.auditLog.append(entryOf(other.organizationId, 20_000, accepted))
+        }
+        const seen: number[] = []
+        let before: number | undefined
+        for (;;) {
+          const { items, more } = await store.auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, before, 3)
+          seen.push(...items.map(({ time }) => time))
+          before = items.at(-1)?.position
+          if (!more) break
+        }
+        assert.deepEqual(seen, [10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000])
+      },
+    )
 
     rule(
       'filters choose by kind, policy, issuer, key, reason, subject and time, alone and together',
@@ -141,30 +144,33 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       },
     )
 
-    rule('a time finds all its entries, also where clocks went back or a count was written late', async ({ store }) => {
-      const { organizationId } = await makeOrganization(store)
-      for (const time of [10_003, 10_009, 10_001, 10_005, 10_000, 10_002]) {
-        await store.auditLog.append(entryOf(organizationId, time, accepted))
-      }
-      const cases: readonly [AuditFilter, readonly number[]][] = [
-        [{ since: 10_000 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
-        [{ since: 10_002 }, [10_002, 10_005, 10_009, 10_003]],
-        [{ since: 10_004 }, [10_005, 10_009]],
-        [{ since: 10_010 }, []],
-        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_010 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
-        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_004 }, [10_002, 10_000, 10_001, 10_003]],
-        [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_001 }, [10_000]],
-        [{ since: 10_001, until: 10_005 }, [10_002, 10_001, 10_003]],
-        [{ since: 10_005, until: 10_006 }, [10_005]],
-        [{ since: 10_006, until: 10_009 }, []],
-      ]
-      for (const [filter, times] of cases) {
-        assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
-      }
-    })
+    rule(
+      'a filter by time finds all its entries, even where clocks went back or a count was written late',
+      async ({ store }) => {
+        const { organizationId } = await makeOrganization(store)
+        for (const time of [10_003, 10_009, 10_001, 10_005, 10_000, 10_002]) {
+          await store.auditLog.append(entryOf(organizationId, time, accepted))
+        }
+        const cases: readonly [AuditFilter, readonly number[]][] = [
+          [{ since: 10_000 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
+          [{ since: 10_002 }, [10_002, 10_005, 10_009, 10_003]],
+          [{ since: 10_004 }, [10_005, 10_009]],
+          [{ since: 10_010 }, []],
+          [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_010 }, [10_002, 10_000, 10_005, 10_001, 10_009, 10_003]],
+          [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_004 }, [10_002, 10_000, 10_001, 10_003]],
+          [{ kind: Kind.EXCHANGE_ACCEPTED, until: 10_001 }, [10_000]],
+          [{ since: 10_001, until: 10_005 }, [10_002, 10_001, 10_003]],
+          [{ since: 10_005, until: 10_006 }, [10_005]],
+          [{ since: 10_006, until: 10_009 }, []],
+        ]
+        for (const [filter, times] of cases) {
+          assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
+        }
+      },
+    )
 
     rule(
-      'only entries from before a time expire, of every organization, so many at a time',
+      'only entries older than a time expire, of every organization, a limited number at once',
       async ({ store, other }) => {
         const made = [await makeOrganization(store), await makeOrganization(store)]
         for (const { organizationId } of made) {

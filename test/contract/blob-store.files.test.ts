@@ -158,7 +158,7 @@ test('content that a crash left unused is deleted after a restart', async () => 
   assert.deepEqual(await readdir(join(fixture.directory, 'wrk_one')), [])
 })
 
-test('however many blobs are held, a sweep looks at few in one turn of the event loop, and at none twice', async () => {
+test('a sweep looks at few of the held blobs in one turn of the event loop, and at none twice', async () => {
   await using fixture = await open()
   const { uses } = fixture
   const asked = { looked: 0, inThisTurn: 0, mostInOneTurn: 0 }
@@ -194,7 +194,7 @@ test('however many blobs are held, a sweep looks at few in one turn of the event
   assert.deepEqual(await readdir(join(fixture.directory, 'wrk_one')), [])
 })
 
-test('a workspace never names a folder elsewhere', async () => {
+test('the name of a workspace cannot lead to a folder elsewhere', async () => {
   await using fixture = await open()
   await assert.rejects(fixture.store.put('wrk_/../..', Buffer.from('x'), newHold()), RangeError)
   await assert.rejects(fixture.store.put('unfinished', Buffer.from('x'), newHold()), RangeError)

@@ -37,7 +37,7 @@ export function blobStoreSuite(
       await assert.rejects(store.put(W, Buffer.alloc(20 * MIB + 1), newHold()), RangeError)
     })
 
-    run('answers undefined for what a workspace does not have', async ({ store }) => {
+    run('returns undefined for content that a workspace does not have', async ({ store }) => {
       const { hash } = await store.put(W, Buffer.from('mine'), newHold())
       assert.equal(await store.get('wrk_other', hash), undefined)
       assert.equal(await store.has('wrk_other', hash), false)
@@ -48,7 +48,7 @@ export function blobStoreSuite(
       }
     })
 
-    run('the same content at once and again is one content', async ({ store }) => {
+    run('equal content is stored once, however often it is put', async ({ store }) => {
       const data = randomBytes(MIB)
       const refs = await Promise.all(Array.from({ length: 8 }, () => store.put(W, data, newHold())))
       refs.push(await store.put(W, data, newHold()))
@@ -60,7 +60,7 @@ export function blobStoreSuite(
       const { hash } = await store.put(W, Buffer.from('before content after').subarray(7, 14), newHold())
       assert.equal(Buffer.from((await store.get(W, hash)) ?? []).toString(), 'content')
     })
-    run('what is held stays, what is used stays after that, and what is neither goes', async (fixture) => {
+    run('held content stays, used content stays after its hold, and other content is deleted', async (fixture) => {
       const { store, sessions } = fixture
       const hold = newHold()
       const { hash } = await store.put(W, Buffer.from('refused'), hold)
@@ -77,7 +77,7 @@ export function blobStoreSuite(
       assert.equal(Buffer.from((await store.get(W, again.hash)) ?? []).toString(), 'refused')
     })
 
-    run('what one has released and another one still holds stays', async (fixture) => {
+    run('content that one caller has released stays while another one holds it', async (fixture) => {
       const { store } = fixture
       const [first, second] = [newHold(), newHold()]
       const { hash } = await store.put(W, Buffer.from('held'), first)
@@ -90,7 +90,7 @@ export function blobStoreSuite(
       assert.equal(await store.get(W, hash), undefined)
     })
 
-    run('content goes with the last session that uses it, waiting or said', async (fixture) => {
+    run('content is deleted with the last session that uses it in its inbox or its messages', async (fixture) => {
       const { store, sessions } = fixture
       const data = randomBytes(100_000)
       for (const id of ['ses_1', 'ses_2', 'ses_3']) await sessions.createSession(W, newSession(id))
@@ -112,7 +112,7 @@ export function blobStoreSuite(
       assert.ok(await store.get('wrk_other', other.hash))
     })
 
-    run('a fork keeps what its source had', async (fixture) => {
+    run('a fork keeps the content of its source', async (fixture) => {
       const { store, sessions } = fixture
       await sessions.createSession(W, newSession())
       const hash = await promptWith(fixture, 'ses_1', 'msg_1', Buffer.from('content'))

@@ -10,7 +10,7 @@ exchangeCountsSuite('memory', async () => {
   return { open: () => counts, async [Symbol.asyncDispose]() {} }
 })
 
-test('as many networks as there are, memory is bounded: the longest silent ones are forgotten', async () => {
+test('a bounded number of networks is remembered: the longest silent ones are forgotten', async () => {
   const counts = new MemoryExchangeCounts()
   const total = async (network: string) =>
     (await counts.add(1, [create(RecentExchangesSchema, { network, counts: [1] })]))[0]?.counts[0]

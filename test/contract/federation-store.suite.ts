@@ -68,25 +68,28 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       }
     })
 
-    rule('lists are in the order of creation, some at a time, of one organization', async ({ store }) => {
-      const { organizationId } = await makeOrganization(store)
-      const other = await makeOrganization(store)
-      for (const id of ['z', 'b', 'y', 'a']) {
-        await store.federation.createIssuer(organizationId, `iss_${id}`, () => issuerSettings(), byAdmin())
-        const issuerId = id < 'c' ? 'iss_1' : 'iss_2'
-        await store.federation.createPolicy(organizationId, id, () => policySettings({ issuerId }), byAdmin())
-      }
-      await store.federation.createPolicy(other.organizationId, 'c', () => policySettings(), byAdmin())
-      const issuers = await store.federation.listIssuers(organizationId, { offset: 1, limit: 2 })
-      assert.deepEqual([issuers.items.map(({ issuerId }) => issuerId), issuers.total], [['iss_b', 'iss_y'], 4])
-      const policies = await store.federation.listPolicies(organizationId, { offset: 0, limit: 9 })
-      assert.deepEqual([policies.items.map(({ policyId }) => policyId), policies.total], [['z', 'b', 'y', 'a'], 4])
-      const some = await store.federation.listPolicies(organizationId, { offset: 1, limit: 9 }, 'iss_1')
-      assert.deepEqual([some.items.map(({ policyId }) => policyId), some.total], [['a'], 2])
-      assert.deepEqual(await store.federation.listIssuers('org_x', { offset: 0, limit: 9 }), { items: [], total: 0 })
-    })
+    rule(
+      'issuers and policies are listed in the order of creation, some at a time, of one organization',
+      async ({ store }) => {
+        const { organizationId } = await makeOrganization(store)
+        const other = await makeOrganization(store)
+        for (const id of ['z', 'b', 'y', 'a']) {
+          await store.federation.createIssuer(organizationId, `iss_${id}`, () => issuerSettings(), byAdmin())
+          const issuerId = id < 'c' ? 'iss_1' : 'iss_2'
+          await store.federation.createPolicy(organizationId, id, () => policySettings({ issuerId }), byAdmin())
+        }
+        await store.federation.createPolicy(other.organizationId, 'c', () => policySettings(), byAdmin())
+        const issuers = await store.federation.listIssuers(organizationId, { offset: 1, limit: 2 })
+        assert.deepEqual([issuers.items.map(({ issuerId }) => issuerId), issuers.total], [['iss_b', 'iss_y'], 4])
+        const policies = await store.federation.listPolicies(organizationId, { offset: 0, limit: 9 })
+        assert.deepEqual([policies.items.map(({ policyId }) => policyId), policies.total], [['z', 'b', 'y', 'a'], 4])
+        const some = await store.federation.listPolicies(organizationId, { offset: 1, limit: 9 }, 'iss_1')
+        assert.deepEqual([some.items.map(({ policyId }) => policyId), some.total], [['a'], 2])
+        assert.deepEqual(await store.federation.listIssuers('org_x', { offset: 0, limit: 9 }), { items: [], total: 0 })
+      },
+    )
 
-    rule('of many that create at once no more than the decision allows do', async ({ store, other }) => {
+    rule('concurrent creations make no more than the decision allows', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       const decide = (count: number) => {
         if (count >= 3) throw new Rejection('TOO_MANY_ISSUERS')

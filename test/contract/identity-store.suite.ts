@@ -45,21 +45,24 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       })
     })
 
-    rule('a later bootstrap answers what is there and writes given keys only', async ({ store, other }) => {
-      const first = await store.identity.bootstrap(newBootstrap())
-      const [given, made] = [newKey(), newKey()]
-      const second = await other.identity.bootstrap(
-        newBootstrap({ key: given, isGiven: true }, { key: made, isGiven: false }),
-      )
-      assert.deepEqual(second, {
-        ...first,
-        first: false,
-        keys: [{ ...given, workspaceId: first.workspaceId }, undefined],
-      })
-      assert.equal(await store.identity.findKey(made.hash), undefined)
-    })
+    rule(
+      'a later bootstrap returns the existing organization and workspace, and writes given keys only',
+      async ({ store, other }) => {
+        const first = await store.identity.bootstrap(newBootstrap())
+        const [given, made] = [newKey(), newKey()]
+        const second = await other.identity.bootstrap(
+          newBootstrap({ key: given, isGiven: true }, { key: made, isGiven: false }),
+        )
+        assert.deepEqual(second, {
+          ...first,
+          first: false,
+          keys: [{ ...given, workspaceId: first.workspaceId }, undefined],
+        })
+        assert.equal(await store.identity.findKey(made.hash), undefined)
+      },
+    )
 
-    rule('a bootstrap leaves a given key that is there as it is', async ({ store }) => {
+    rule('a bootstrap leaves a given key unchanged that exists already', async ({ store }) => {
       const given = newKey()
       const { workspaceId } = await store.identity.bootstrap(newBootstrap({ key: given, isGiven: true }))
       await store.identity.reviseKey(workspaceId, given.keyId, disable, byAdmin())
@@ -82,7 +85,7 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
     })
 
     rule(
-      'of bootstraps at once exactly one makes the workspace, and each given key is there once',
+      'one of several bootstraps at once makes the workspace, and each given key is there once',
       async ({ store, other }) => {
         const given = newKey()
         const starts = Array.from({ length: 8 }, (_, index) => {

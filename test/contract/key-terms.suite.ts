@@ -57,7 +57,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
     })
 
     rule(
-      'a revision changes name, terms and expiry, and says when; one that changes nothing does not',
+      'a revision changes name, terms, expiry and the time of change; one without a change does not',
       async (opened) => {
         const { store, other } = opened
         const { organizationId, workspaceId } = await makeOrganization(store)
@@ -100,7 +100,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
       },
     )
 
-    rule('of revisions at once none is lost', async ({ store, other }) => {
+    rule('no revision is lost when several are made at once', async ({ store, other }) => {
       const { workspaceId } = await makeOrganization(store)
       const key = newKey({ terms: { ...NO_TERMS, requestsPerMinute: 1 } })
       await store.identity.createKey({ ...key, workspaceId }, byAdmin())
@@ -118,7 +118,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
       assert.equal((await other.identity.findKey(key.hash))?.key.terms?.requestsPerMinute, 6)
     })
 
-    rule('keys are listed by kind, only enabled ones, and after the first ones', async ({ store }) => {
+    rule('keys are listed by kind, enabled only if requested, from an offset', async ({ store }) => {
       const { workspaceId } = await makeOrganization(store)
       const keys = [Kind.WORKSPACE, Kind.PERSONAL, Kind.WORKSPACE, Kind.WORKSPACE].map((kind) => newKey({ kind }))
       for (const key of keys) await store.identity.createKey({ ...key, workspaceId }, byAdmin())

@@ -29,7 +29,7 @@ export function accountsSuite(
     })
   }
 
-  rule('of many concurrent requests as many are admitted as a limit pays for', async (store, clock) => {
+  rule('a limit admits as many concurrent requests as it pays for', async (store, clock) => {
     await using ledger = await store.open(clock)
     for (const [number, terms] of [
       { ...NO_TERMS, limitNanos: 5n * HIGHEST },
@@ -56,26 +56,23 @@ export function accountsSuite(
     }
   })
 
-  rule(
-    'a refusal says what is left and what it pays for; what the request left open is cut to that',
-    async (store, clock) => {
-      await using ledger = await store.open(clock)
-      const terms = { ...NO_TERMS, limitNanos: 100n }
-      const large = { ...maxCost, outputTokens: 60n }
-      const refusal = { kind: 'money', limit: 'key', leftNanos: 100n, neededNanos: 123n, affordableTokens: 48n }
-      assert.deepEqual(await ledger.open(opening, large, terms), { admitted: false, refusal })
-      const cut = await ledger.open(opening, { ...large, isFixed: false }, terms)
-      assert.deepEqual(cut.admitted && [cut.outputTokens, cut.hold.nanos], [48n, 99n])
-      const [account] = await ledger.accounts('wrk_1', ['key_1'])
-      assert.equal(account?.heldNanos, 99n)
-      const free = { ...large, prices: { inputNanos: 0n, outputNanos: 0n } }
-      const next = (requestId: string) => ({ ...opening, requestId })
-      assert.equal((await ledger.open(next('free'), free, terms)).admitted, true)
-      assert.equal((await ledger.open(next('unknown'), { ...large, prices: undefined }, terms)).admitted, true)
-      const late = await ledger.open(next('late'), { ...large, isFixed: false }, terms)
-      assert.deepEqual(late.admitted ? 'admitted' : late.refusal.kind, 'money')
-    },
-  )
+  rule('a refusal shows the amount left and what it pays for; an open maximum is cut to that', async (store, clock) => {
+    await using ledger = await store.open(clock)
+    const terms = { ...NO_TERMS, limitNanos: 100n }
+    const large = { ...maxCost, outputTokens: 60n }
+    const refusal = { kind: 'money', limit: 'key', leftNanos: 100n, neededNanos: 123n, affordableTokens: 48n }
+    assert.deepEqual(await ledger.open(opening, large, terms), { admitted: false, refusal })
+    const cut = await ledger.open(opening, { ...large, isFixed: false }, terms)
+    assert.deepEqual(cut.admitted && [cut.outputTokens, cut.hold.nanos], [48n, 99n])
+    const [account] = await ledger.accounts('wrk_1', ['key_1'])
+    assert.equal(account?.heldNanos, 99n)
+    const free = { ...large, prices: { inputNanos: 0n, outputNanos: 0n } }
+    const next = (requestId: string) => ({ ...opening, requestId })
+    assert.equal((await ledger.open(next('free'), free, terms)).admitted, true)
+    assert.equal((await ledger.open(next('unknown'), { ...large, prices: undefined }, terms)).admitted, true)
+    const late = await ledger.open(next('late'), { ...large, isFixed: false }, terms)
+    assert.deepEqual(late.admitted ? 'admitted' : late.refusal.kind, 'money')
+  })
 
   rule('a limit resets with its period, and spending counts in each period', async (store, clock) => {
     await using ledger = await store.open(clock)

@@ -122,14 +122,14 @@ export function ledgerSuite(
     assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, Status.COMPLETED)
   })
 
-  rule('of many that begin one request at once, one does', async (store, clock) => {
+  rule('only one of several concurrent openings of a request succeeds', async (store, clock) => {
     await using ledger = await store.open(clock)
     const begun = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.open(opening, maxCost, undefined)))
     assert.equal(begun.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
   rule(
-    'of many that are opened at once, those that may be are, whatever becomes of the others',
+    'requests opened at once are each admitted or refused on their own, whatever becomes of the others',
     async (store, clock) => {
       await using ledger = await store.open(clock)
       await ledger.open(opening, maxCost, undefined)
@@ -160,7 +160,7 @@ export function ledgerSuite(
     assert.deepEqual([b?.status, b?.usage, b?.error], [Status.FAILED, undefined, 'PROVIDER_TIMEOUT'])
   })
 
-  rule('the first end counts, and a request that never began is no row', async (store, clock) => {
+  rule('the first end of a request counts, and the end of one that never began makes no row', async (store, clock) => {
     await using ledger = await store.open(clock)
     await ledger.open(opening, maxCost, undefined)
     await ledger.close([{ ...closing, status: Status.ABORTED, usage: undefined, costNanos: 0n }])
@@ -192,7 +192,7 @@ export function ledgerSuite(
     assert.deepEqual([sum?.requestCount, sum?.costNanos, sum?.usage?.inputTokens], [2, 2n * closing.costNanos, 18n])
   })
 
-  rule('a reported zero stays a zero, apart from no report', async (store, clock) => {
+  rule('a reported usage of zero is kept, and is not the same as no report', async (store, clock) => {
     await using ledger = await store.open(clock)
     await ledger.open(opening, maxCost, undefined)
     const usage = create(UsageSchema)
@@ -202,7 +202,7 @@ export function ledgerSuite(
   })
 
   rule(
-    'rows whose process is gone are closed by whoever opens the ledger, with what was known of them',
+    'rows of a process that is gone are closed when the ledger is opened, with what was known of them',
     async (store, clock) => {
       {
         await using ledger = await store.open(clock)

@@ -29,7 +29,7 @@ export function organizationStoreSuite(name: string, make: MakePlace, options: S
       assert.deepEqual([found?.organizationId, found?.key.workspaceId], [organizationId, workspaceId])
     })
 
-    rule('of one whose key is in use nothing is written', async ({ store }) => {
+    rule('nothing is written of an organization whose key is in use', async ({ store }) => {
       const key = newKey()
       await makeOrganization(store, { key })
       await assert.rejects(makeOrganization(store, { key: { ...newKey(), hash: key.hash } }))

@@ -89,7 +89,7 @@ export function presetStoreSuite(
       assert.deepEqual(plain(await store.listVersions('wrk_1', 'support', ALL)), versions)
     })
 
-    rule('a slug is one preset in each workspace, with capitals of its own', async (store) => {
+    rule('a slug means one preset in each workspace, and capitals make another slug', async (store) => {
       for (const [workspace, slug] of [
         ['wrk_1', 'a'],
         ['wrk_2', 'a'],
@@ -173,7 +173,7 @@ export function presetStoreSuite(
       }
     })
 
-    rule('of 50 that create a version at once each has its own, without a gap, or a conflict', async () => {
+    rule('50 versions created at once are numbered without a gap, or refused as a conflict', async () => {
       const { stores } = place
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, i) => {

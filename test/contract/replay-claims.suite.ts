@@ -16,16 +16,19 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
     const entriesOf = async ({ auditLog }: Stores, organizationId: string) =>
       (await auditLog.list(organizationId, { kind: Kind.EXCHANGE_ACCEPTED }, undefined, 100)).items
 
-    rule('of many entries with one token at once, through several processes, one is written', async (opened) => {
-      const { store, other } = opened
-      const { organizationId } = await makeOrganization(store)
-      const claims = Array.from({ length: 12 }, (_, index) => claim(index % 2 === 0 ? store : other, organizationId))
-      assert.equal((await Promise.all(claims)).filter((granted) => granted).length, 1)
-      assert.equal(await claim(other, organizationId), false)
-      assert.equal((await entriesOf(other, organizationId)).length, 1)
-    })
+    rule(
+      'only one of several entries with the same token at once is written, also through several processes',
+      async (opened) => {
+        const { store, other } = opened
+        const { organizationId } = await makeOrganization(store)
+        const claims = Array.from({ length: 12 }, (_, index) => claim(index % 2 === 0 ? store : other, organizationId))
+        assert.equal((await Promise.all(claims)).filter((granted) => granted).length, 1)
+        assert.equal(await claim(other, organizationId), false)
+        assert.equal((await entriesOf(other, organizationId)).length, 1)
+      },
+    )
 
-    rule('of concurrent entries only those are left out whose token was claimed before', async ({ store, other }) => {
+    rule('a concurrent entry is left out only if its token was claimed before', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       assert.equal(await claim(store, organizationId), true)
       const written = await Promise.all([
@@ -54,7 +57,7 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       assert.equal(await claim(store, organizationId), true)
     })
 
-    rule('organization, issuer and jti make a token, and nothing that looks alike', async ({ store }) => {
+    rule('organization, issuer and jti together identify a token', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
       const second = await makeOrganization(store)
       const uses: [string, Partial<TokenUse>][] = [
@@ -84,16 +87,19 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       assert.equal(await claim(store, organizationId, mine), false)
     })
 
-    rule('a clock that was nearly a day ahead lets no token pass again', async ({ store, clock }) => {
-      const { organizationId } = await makeOrganization(store)
-      clock.time = Date.now()
-      const timeExpires = clock.time + 100_000
-      assert.equal(await claim(store, organizationId, { timeExpires }), true)
-      clock.time = timeExpires + DAY_MS - 1
-      await claim(store, organizationId, { jti: 'later', timeExpires: clock.time + 10 })
-      clock.time = timeExpires - 100_000
-      assert.equal(await claim(store, organizationId, { timeExpires }), false)
-    })
+    rule(
+      'a clock that was nearly a day ahead does not allow a token to be exchanged again',
+      async ({ store, clock }) => {
+        const { organizationId } = await makeOrganization(store)
+        clock.time = Date.now()
+        const timeExpires = clock.time + 100_000
+        assert.equal(await claim(store, organizationId, { timeExpires }), true)
+        clock.time = timeExpires + DAY_MS - 1
+        await claim(store, organizationId, { jti: 'later', timeExpires: clock.time + 10 })
+        clock.time = timeExpires - 100_000
+        assert.equal(await claim(store, organizationId, { timeExpires }), false)
+      },
+    )
 
     rule('a token may expire at any fraction of a millisecond, and its claim is kept until then', async (opened) => {
       const { store, clock } = opened

@@ -120,7 +120,9 @@ export function activityCases(test: StoreTest): void {
     assert.deepEqual(await read(store), [], 'nor are they another session’s of that id')
   })
 
-  test('children and roots are known, and a project has what is its own now', async ({ store }) => {
+  test('activity shows whether its session is a child or a root, and is counted for the session’s project', async ({
+    store,
+  }) => {
     await store.createSession(W, newSession('ses_1'))
     await store.createSession(W, newSession('ses_2', { directory: '/other', projectId: 'prj_2' }), 'ses_1')
     for (const sessionId of ['ses_1', 'ses_2']) {

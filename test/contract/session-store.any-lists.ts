@@ -13,7 +13,7 @@ const SUBPATHS = ['', 'b', 'b/c'] as const
 
 /** Lists with any filters, compared with a model in memory. */
 export function anyListCases(test: StoreTest): void {
-  test('any filters find what a model finds, on every page', async (fixture) => {
+  test('any filters find the same sessions as a simple model, on every page', async (fixture) => {
     const { store } = fixture
     const all = await fill(fixture, 300)
     const one = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
@@ -47,7 +47,7 @@ export function anyListCases(test: StoreTest): void {
     )
   })
 
-  test('pages that are read while sessions are prompted show each that is not, and none twice', async (fixture) => {
+  test('pages that are read while sessions are prompted show every other session, and none twice', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 60)
     for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {
@@ -86,7 +86,7 @@ export function anyListCases(test: StoreTest): void {
     }
   })
 
-  test('a search shows each session that stays where it is, and none twice, while others move, change and go', async (fixture) => {
+  test('a search shows each session that does not move, and none twice, while others move, change and go', async (fixture) => {
     const { store, clock } = fixture
     const all = await fill(fixture, 600)
     for (const order of [Order.ASCENDING, Order.DESCENDING] as const) {

@@ -43,7 +43,7 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
-  test('a reader from now on gets no earlier events', async ({ store }) => {
+  test('a reader without a position gets no earlier events', async ({ store }) => {
     await store.createSession(W, newSession())
     await new Promise((resolve) => setTimeout(resolve, 50))
     const [event] = await eventsOf(store, 1, () => admit(store, Delivery.STEER, 'msg_1'))
@@ -87,7 +87,7 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
-  test('a reader that saw no event goes on from where it stood', async ({ store }) => {
+  test('a reader that saw no event goes on from the position at which it started', async ({ store }) => {
     await store.createSession(W, newSession('ses_0'))
     const idle = new TailReader(store, undefined, W)
     const { position } = await idle.expect('ready')
@@ -120,7 +120,7 @@ export function eventCases(test: StoreTest): void {
     assert.deepEqual((await current.caughtUp()).events, [])
   })
 
-  test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
+  test('a position that was never issued is `missed`, and live events follow', async ({ store }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     const { position } = event as { position: string }
     // Not written yet, by a number or by a time; and a malformed one.

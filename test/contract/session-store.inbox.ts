@@ -21,7 +21,7 @@ import { eventsOf } from './session-store.tail.ts'
 
 /** Admission and promotion. */
 export function inboxCases(test: StoreTest): void {
-  test('an admitted input is answered with its event, and moves the session up', async ({ store, clock }) => {
+  test('an admission returns the item and its event, and moves the session up', async ({ store, clock }) => {
     await store.createSession(W, newSession())
     clock.advance(9)
     const prompt = create(PromptSchema, {
@@ -54,7 +54,7 @@ export function inboxCases(test: StoreTest): void {
     assert.equal(await store.getMessage(W, 'ses_1', 'msg_1'), undefined)
   })
 
-  test('the same admission again answers the first item, and writes nothing', async ({ store, clock }) => {
+  test('the same admission again returns the first item, and writes nothing', async ({ store, clock }) => {
     await store.createSession(W, newSession())
     const first = await store.admit(W, admission('msg_1'))
     clock.advance(50)
@@ -69,7 +69,7 @@ export function inboxCases(test: StoreTest): void {
     )
   })
 
-  test('the same admission again answers the first item when it is a message by now', async (fixture) => {
+  test('the same admission again returns the first item when it is a message by now', async (fixture) => {
     const { store, clock, longMs } = fixture
     await store.createSession(W, newSession())
     const first = await store.admit(W, admission('msg_1'))

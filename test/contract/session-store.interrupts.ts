@@ -14,13 +14,13 @@ import {
 
 /** Interrupts. */
 export function interruptCases(test: StoreTest): void {
-  test('nothing is stopped where nothing runs or is due', async ({ store }) => {
+  test('an interrupt of a session that neither runs nor is due stops nothing', async ({ store }) => {
     await assert.rejects(store.requestInterrupt(W, 'ses_1'), refusal('SESSION_NOT_FOUND'))
     await store.createSession(W, newSession())
     assert.equal(await store.requestInterrupt(W, 'ses_1'), false)
   })
 
-  test('a due session is no longer due, and its inputs wait for the next wake', async ({ store, longMs }) => {
+  test('an interrupt ends that a session is due, and its inputs wait for the next wake', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await admit(store, Delivery.STEER, 'msg_1')
     assert.equal(await store.requestInterrupt(W, 'ses_1'), true)

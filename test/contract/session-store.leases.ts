@@ -70,7 +70,7 @@ export function leaseCases(test: StoreTest): void {
     assert.deepEqual(await store.listActive(OTHER), [])
   })
 
-  test('callers at once never get one session twice, and get all of them', async ({ store, longMs }) => {
+  test('concurrent callers never acquire the same session, and get all of them', async ({ store, longMs }) => {
     const ids = Array.from({ length: 6 }, (_, i) => `ses_${i}`)
     for (const id of ids) {
       await store.createSession(W, newSession(id))

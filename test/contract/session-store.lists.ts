@@ -24,7 +24,7 @@ export function listCases(test: StoreTest): void {
     assert.deepEqual(await list(store, { order: Order.DESCENDING, after: { updateTime: 0, sessionId: '' } }), [])
   })
 
-  test('an item that moves up is not met twice further down, nor beyond the end of an ascending list', async ({
+  test('a session that moves up is listed neither again further down nor beyond the end of an ascending list', async ({
     store,
     clock,
   }) => {

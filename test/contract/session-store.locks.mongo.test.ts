@@ -41,7 +41,7 @@ async function open(patience = '') {
 
 // Each has a database of its own, and waits most of its time.
 suite('a record that an open transaction has written', { skip: skipWithoutMongo, concurrency: true }, () => {
-  test('holds up no other session, on no replica; a write of it is refused in time, and works when the lock is gone', async () => {
+  test('does not block other sessions on any replica; a write of it is refused in time, and works when the lock is gone', async () => {
     await using fixture = await open()
     const { stores, uri, database } = fixture
     const [store, second] = stores
@@ -71,7 +71,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     assert.equal(lease.sessionId, 'ses_1')
   })
 
-  test('is no reason to suspect the store, and says nothing in the log', async () => {
+  test('is no reason to suspect the store, and causes no line of the log', async () => {
     await using fixture = await open()
     const { mongo, stores, uri, database } = fixture
     const lines: string[] = []
@@ -101,7 +101,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await store.admit(W, admission('msg_2'))
   })
 
-  test('is written while it is waited for with patience, when the process of the transaction is gone', async () => {
+  test('is written by a patient write when the process of the transaction is gone', async () => {
     await using fixture = await open()
     const { uri, database, stores } = fixture
     await stores[0].createSession(W, newSession())
@@ -121,7 +121,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     })
   })
 
-  test('is written by all in the end, when several write it all the time', async () => {
+  test('is written by all processes in the end when several write it all the time', async () => {
     await using fixture = await open()
     const [store] = fixture.stores
     await store.createSession(W, newSession())
@@ -167,7 +167,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     }
   })
 
-  test('however many there are, and whenever another session comes after them', async (t) => {
+  test('does not block sessions that come later, however many such records there are', async (t) => {
     const warnings: string[] = []
     const note = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', note)

@@ -40,7 +40,7 @@ async function losingAnswer<T>(work: () => Promise<T>): Promise<T> {
 const said = (messageId: string) => messageOf({ messageId, createTime: 1 }, 'system', { text: messageId })
 
 suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo }, () => {
-  test('is done once, and succeeds: of a session that is staged', async () => {
+  test('is made once, and succeeds, when it stages a session', async () => {
     await using fixture = await open()
     const { store } = fixture
     const staged = await losingAnswer(() => store.stageSession(W, 'ses_1', 'import'))
@@ -59,7 +59,7 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     )
   })
 
-  test('is refused if the write that was done is another one', async () => {
+  test('is refused if another write was made in its place', async () => {
     await using fixture = await open()
     const { store } = fixture
     const staged = await store.stageSession(W, 'ses_1', 'fork')
@@ -68,7 +68,7 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     await assert.rejects(store.commitStaged(staged, fromStaged('ses_1')), exists)
   })
 
-  test('is done once, and succeeds: of a removal', async () => {
+  test('is made once, and succeeds, when it removes a session', async () => {
     await using fixture = await open()
     const { store } = fixture
     await store.createSession(W, newSession())

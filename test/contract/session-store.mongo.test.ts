@@ -258,7 +258,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await reader.events(1)
   })
 
-  test('a reader that is behind costs a few queries for a hundred events, in the server’s log and in the feed', async (context) => {
+  test('read a hundred missed events with few queries, in the server’s log and in the feed', async (context) => {
     await using fixture = await open()
     const { store, second } = fixture
     await store.createSession(W, newSession())
@@ -314,7 +314,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal((await reader.events(1))[0]?.sessionId, 'ses_3')
   })
 
-  test('what comes while a reader takes the notice of expired events waits for no later one', async () => {
+  test('an event that is written while a reader takes the notice of expired events waits for no later one', async () => {
     await using fixture = await open()
     const { store, clock } = fixture
     await store.createSession(W, newSession())
@@ -330,7 +330,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal((await reader.events(1))[0]?.event.case, 'agentSelected')
   })
 
-  test('a reader that falls behind by more than is kept misses nothing', async () => {
+  test('a reader that falls behind by more than the feed keeps misses nothing', async () => {
     await using fixture = await open()
     const { store } = fixture
     await store.createSession(W, newSession())

@@ -54,7 +54,7 @@ export function partCases(test: StoreTest): void {
     )
   })
 
-  test('the parts of an attempt that came to nothing are no parts of the next one', async (fixture) => {
+  test('the parts of a failed attempt do not appear in the next one', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })

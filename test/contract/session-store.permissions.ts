@@ -33,7 +33,7 @@ export function permissionCases(test: StoreTest): void {
     assert.equal(await store.readPermissionAnswer(lease, 'per_a'), undefined)
   })
 
-  test('all requests that wait are found in batches, oldest first, however many there are', async (fixture) => {
+  test('all waiting requests are found in batches, oldest first, however many there are', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const { createTime } = request('')
@@ -53,7 +53,7 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual((await Array.fromAsync(store.waitingRequests(OTHER))).flat(), [])
   })
 
-  test('a request that cannot be read spoils no other', async (fixture) => {
+  test('an unreadable request does not affect others', async (fixture) => {
     const lease = await begin(fixture)
     for (const id of ['per_1', 'per_2', 'per_3']) await fixture.store.requestPermission(lease, request(id))
     await fixture.damage('requests', 'per_1', 'data')
@@ -115,7 +115,7 @@ export function permissionCases(test: StoreTest): void {
     await assert.rejects(store.closePermission(lease, 'per_9', PermissionReply.REJECT), gone)
   })
 
-  test('a request of an older owner takes no answer, settled or not; one of the new owner does', async (fixture) => {
+  test('a request of an older owner accepts no answer, settled or not; one of the new owner does', async (fixture) => {
     const { store, shortMs, longMs } = fixture
     const lease = await begin(fixture, shortMs)
     await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
@@ -236,7 +236,7 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: PermissionReply.REJECT, message: '' })
   })
 
-  test('an answer in time is read and kept when the time is over', async (fixture) => {
+  test('an answer that was given in time is read and kept after the time is over', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await store.requestPermission(lease, request('per_1', { expireTime: clock.now() + 10 }))

@@ -86,7 +86,7 @@ export function promotionCases(test: StoreTest): void {
     assert.equal(await store.isBusy(W, 'ses_1'), false)
   })
 
-  test('of many steers some enter at once, in order, and the session stays due until all have', async (fixture) => {
+  test('a limited number of steers enters at once, in order, and the session stays due until all have entered', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const ids = Array.from({ length: 120 }, (_, n) => `msg_s${n}`)
@@ -107,7 +107,7 @@ export function promotionCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_q'])
   })
 
-  test('the longer steers are, the fewer enter at once', async (fixture) => {
+  test('fewer steers enter at once the longer they are', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     for (const id of ['msg_1', 'msg_2', 'msg_3']) {

@@ -54,7 +54,7 @@ export function textOf(item: InboxItem | undefined): string | undefined {
 
 /** How sessions are removed. */
 export function removalCases(test: StoreTest): void {
-  test('a removed session is nowhere, at once', async (fixture) => {
+  test('a removed session is gone from every read at once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.recordStep(lease, {
@@ -91,7 +91,7 @@ export function removalCases(test: StoreTest): void {
     await assert.rejects(store.endRun(lease, Outcome.SUCCEEDED), lost)
   })
 
-  test('nothing of it stays but the event, and nothing of others goes', async (fixture) => {
+  test('only the event of a removed session stays, and nothing of others is removed', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
@@ -144,7 +144,11 @@ export function removalCases(test: StoreTest): void {
     assert.deepEqual(types, ['sessionDeleted', 'sessionCreated'])
   })
 
-  test('a removal is taken up by one, and by another when its time is over', async ({ store, shortMs, outlast }) => {
+  test('a removal is taken by one process, and by another when its time is over', async ({
+    store,
+    shortMs,
+    outlast,
+  }) => {
     await store.createSession(W, newSession())
     assert.equal(await store.takeRemoval(HOUR_MS), undefined)
     await store.removeSession(W, 'ses_1')

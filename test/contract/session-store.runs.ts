@@ -59,7 +59,7 @@ export function runCases(test: StoreTest): void {
     assert.equal((await get(store)).updateTime, clock.now())
   })
 
-  test('the answer is the number of the last event written', async (fixture) => {
+  test('recording a step returns the number of the last event written', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     let last = 0

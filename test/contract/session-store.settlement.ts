@@ -9,7 +9,7 @@ const UNKNOWN = 'The tool call was cut off; what it has done is unknown'
 
 /** What the settlement makes of calls whose requests an older owner has not seen answered. */
 export function settlementCases(test: StoreTest): void {
-  test('answers that the older owner may not have seen count: such calls have not begun, or were refused', async (fixture) => {
+  test('permission answers that the older owner may not have read count: their calls have not begun, or were refused', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     const { fence } = lease

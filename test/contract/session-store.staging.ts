@@ -102,7 +102,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual([source.archiveTime, (await store.getSession(W, 'ses_2'))?.archiveTime], [5, undefined])
   })
 
-  test('giving a committed session up changes nothing', async ({ store }) => {
+  test('giving up a committed session changes nothing', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'fork')
     await store.appendStaged(staged, [said('msg_1')])
     await store.commitStaged(staged, fromStaged('ses_1'))
@@ -206,7 +206,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(others, [])
   })
 
-  test('a staged session that another one replaced cannot be committed, even if that one came to nothing', async ({
+  test('a staged session that another one replaced cannot be committed, even if the other one was given up', async ({
     store,
   }) => {
     const first = await store.stageSession(W, 'ses_1', 'import')
@@ -217,7 +217,7 @@ export function stagingCases(test: StoreTest): void {
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
   })
 
-  test('of a creation and two stagings at once one wins, and the store stays whole', async ({ store }) => {
+  test('one of a creation and two stagings at once wins, and the store stays whole', async ({ store }) => {
     for (let round = 1; round <= 5; round++) {
       const id = `ses_${round}`
       const stage = async (text: string): Promise<string> => {

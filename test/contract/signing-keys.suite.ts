@@ -37,7 +37,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       await database[Symbol.asyncDispose]()
     })
 
-    test('there are none at first', async () => {
+    test('a new store has no keys', async () => {
       assert.deepEqual(await store.list(), [])
       assert.deepEqual(await store.revise(() => undefined), [])
     })
@@ -69,7 +69,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       assert.deepEqual(await other.list(), [])
     })
 
-    test('of concurrent creators of the first key exactly one succeeds, and all get its key', async () => {
+    test('exactly one of several concurrent creators of the first key succeeds, and all get its key', async () => {
       const all = await Promise.all(
         Array.from({ length: 8 }, (_, index) => {
           const make = (keys: readonly SigningKey[]) => (keys.length > 0 ? undefined : [newKey(`sig_${index}`)])
@@ -80,7 +80,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       assert.equal(all[0]?.length, 1)
     })
 
-    test('loses none of the changes that are made at once', async () => {
+    test('concurrent changes are all kept', async () => {
       const add = (index: number) =>
         (index % 2 === 0 ? store : other).revise((keys) => [...keys, newKey(`sig_${index}`)])
       await Promise.all(Array.from({ length: 8 }, (_, index) => add(index)))

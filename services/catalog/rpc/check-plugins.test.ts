@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { asOperator, catalogTest, rejection, writeFiles } from '#test/support/catalog.ts'
 
 catalogTest(
-  'checks what is installed, and lists every plugin; what is not configured here is PLUGIN_NOT_FOUND',
+  'checks installed packages, and lists every plugin; a target that is not configured here is PLUGIN_NOT_FOUND',
   async (catalog) => {
     await writeFiles(catalog.project, {
       'opencode.json': '{"plugins":["acme@^1","./local.mjs","git+https://host/a.git"]}',

@@ -32,7 +32,7 @@ export default { id: 'deep', setup({ tool, hook }) {
 } }`
 
 catalogTest(
-  'what a plugin nests too deeply is left out of the result of its tool, and fails its hook',
+  'a value that a plugin nests too deeply is left out of the result of its tool, and fails its hook',
   async (catalog) => {
     await writeFiles(catalog.config, { 'plugins/deep.js': PLUGIN })
     await catalog.client.listPlugins({}, asOperator)

@@ -28,7 +28,7 @@ const DEFAULTS = [
 const rulesOf = (agent: Awaited<ReturnType<typeof find>>) =>
   agent.permissions.map(({ action, resource, effect }) => `${action} ${resource} ${RuleEffect[effect]}`)
 
-catalogTest('without configuration there are the built-in agents, build first', async (catalog) => {
+catalogTest('the built-in agents are listed without any configuration, build first', async (catalog) => {
   const agents = await list(catalog)
   assert.deepEqual(
     agents.map(({ agentId, mode, hidden }) => [agentId, Mode[mode], hidden]),
@@ -110,7 +110,7 @@ catalogTest(
 )
 
 catalogTest(
-  'nearer documents win member by member; rules add up: defaults, built-in, for all, for the agent',
+  'members of nearer documents take precedence; rules add up: defaults, built-in, for all, for the agent',
   async (catalog) => {
     const rule = (action: string, resource = '*') => ({ action, resource, effect: 'deny' })
     const document = (name: string, more: object = {}) =>
@@ -215,7 +215,7 @@ catalogTest('front matter with unknown keys is read as the older form', async (c
 })
 
 catalogTest(
-  "the configured default agent comes first when it can be a session's, else build, else the first that can",
+  'the default agent comes first if sessions may use it, else build, else the first that they may use',
   async (catalog) => {
     const first = async (document: object) => {
       await writeFiles(catalog.project, { 'opencode.json': JSON.stringify(document) })
@@ -229,7 +229,7 @@ catalogTest(
   },
 )
 
-catalogTest('what cannot be read is skipped and logged, and the rest counts', async (catalog) => {
+catalogTest('an unreadable document, agent or member is skipped and logged, and the rest counts', async (catalog) => {
   await writeFiles(catalog.config, {
     'opencode.json': '{ "agents": { "lost": {} ',
     'opencode.jsonc': JSON.stringify({

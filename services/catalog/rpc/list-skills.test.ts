@@ -92,7 +92,7 @@ test('a file that is not a skill is logged, and counts as it was before', async 
 })
 
 catalogTest(
-  'front matter that is no YAML for a colon, an asterisk or an exclamation mark is read as it is meant, else what is wrong is named',
+  'front matter that is invalid YAML because of a colon, an asterisk or an exclamation mark is read as intended, or its problem is named',
   async (catalog) => {
     const loose = 'name: one\ndescription: Use when: a release\n  is due: now\nargument-hint: [tag] [notes]\n'
     await writeFiles(catalog.project, {

@@ -49,7 +49,7 @@ catalogTest('tools and permission of opencode.json become rules before those of 
   assert.deepEqual(catalog.warnings, [])
 })
 
-catalogTest('agents of the key agent are read, and members of agents win', async (catalog) => {
+catalogTest('agents of the key agent are read, and members of agents take precedence', async (catalog) => {
   const agent = {
     build: { prompt: 'Old.', maxSteps: 3, temperature: 0.1, permission: { bash: 'ask' } },
     helper: { description: 'helps', prompt: 'Help.', tools: { bash: false } },

@@ -64,7 +64,7 @@ test('a file that can be opened but not read is ATTACHMENT_INVALID', {
   assert.deepEqual(failure, { type: 'io', message: 'mem cannot be read (EIO)' })
 })
 
-catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
+catalogTest('an address that cannot be read is ATTACHMENT_INVALID', async (catalog) => {
   await writeFiles(catalog.outside, { secret: 'secret' })
   await writeFiles(catalog.project, { 'large.txt': '', text: 'a' })
   await truncate(join(catalog.project, 'large.txt'), (20 << 20) + 1)

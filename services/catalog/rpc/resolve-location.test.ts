@@ -35,7 +35,7 @@ function commit(directory: string): string {
 }
 
 catalogTest(
-  'outside git a directory is a project of its own, called global; without one it is the default directory',
+  'a directory outside git is a project of its own, called global; without a directory it is the default one',
   async (catalog) => {
     const { project } = catalog
     const global = { directory: project, id: 'global', root: project, canonical: project, subpath: '' }
@@ -45,7 +45,7 @@ catalogTest(
 )
 
 catalogTest(
-  'in a repository the root commit is the project, also below its root and through links',
+  'the root commit of a repository is the project, also below its root and through links',
   async (catalog) => {
     const { project } = catalog
     const id = commit(project)
@@ -58,7 +58,7 @@ catalogTest(
   },
 )
 
-catalogTest('of several root commits the first in order is the project', async (catalog) => {
+catalogTest('the first of several root commits, in order, is the project', async (catalog) => {
   const roots = [commit(catalog.project)]
   git(catalog.project, 'checkout', '-q', '--orphan', 'other')
   git(catalog.project, 'commit', '--allow-empty', '-m', 'other root')
@@ -147,7 +147,7 @@ test('a repository that git cannot read in time, or that there is no git for, ma
   }
 })
 
-catalogTest('an answer is at most a second old', async (catalog) => {
+catalogTest('a resolved location is at most a second old', async (catalog) => {
   catalog.stopClock()
   assert.equal((await locationOf(catalog)).id, 'global')
   const id = commit(catalog.project)
@@ -180,7 +180,7 @@ catalogTest('a missing directory is LOCATION_NOT_FOUND', async (catalog) => {
   await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_NOT_FOUND', { directory }))
 })
 
-catalogTest('what is not an absolute path of a directory is LOCATION_INVALID', async (catalog) => {
+catalogTest('a directory that is not an absolute path of one is LOCATION_INVALID', async (catalog) => {
   await writeFiles(catalog.project, { file: '' })
   const cases = [
     ['relative', 'relative', 'it must be an absolute path'],
@@ -231,7 +231,7 @@ catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) =
 })
 
 catalogTest(
-  'with a base, a directory is trimmed, relative to it, or begins with the home directory',
+  'a directory with a base is trimmed, relative to the base, or begins with the home directory',
   async (catalog) => {
     const { project, outside, client } = catalog
     const home = dirname(project)

@@ -50,7 +50,7 @@ catalogTest('refuses an older fence than the newest known one as TOOL_FENCED', a
 })
 
 catalogTest(
-  'what touches something else than permission was given for is TOOL_ACCESS_CHANGED, and starts nothing',
+  'a call that would touch something else than it has permission for is TOOL_ACCESS_CHANGED, and starts nothing',
   async (catalog) => {
     await writeFiles(catalog.project, { plain: 'plain', secret: 'secret' })
     await symlink('plain', join(catalog.project, 'link'))
@@ -66,7 +66,7 @@ catalogTest(
   },
 )
 
-catalogTest('no grant opens what is outside of the location', async (catalog) => {
+catalogTest('no grant gives access to files outside of the location', async (catalog) => {
   await writeFiles(catalog.outside, { secret: 'secret' })
   await symlink(catalog.outside, join(catalog.project, 'door'))
   await symlink(join(catalog.outside, 'new'), join(catalog.project, 'dangling'))

@@ -4,7 +4,7 @@ import { asOperator, catalogTest, rejection, writeFiles } from '#test/support/ca
 import { untrustedProblem } from '../domain/configuration.ts'
 
 catalogTest(
-  'nothing is updated when one target is unknown; what may not run is a failure, and all are named',
+  'an unknown target prevents every update; a plugin that may not run is a failure, and all are named',
   async (catalog) => {
     const text = '{"plugins":["acme@^1","git+https://host/a.git"]}'
     await writeFiles(catalog.project, { 'opencode.json': text })

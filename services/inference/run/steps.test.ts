@@ -27,7 +27,7 @@ function countingIdentity() {
 }
 
 forEachTransport((name, connect) => {
-  test(`${name}: the key is not read again in the request that was authenticated with it, but for what is done later it is`, async () => {
+  test(`${name}: the key of a request is read again unless its authenticated terms came with it`, async () => {
     const identity = countingIdentity()
     await using peer = await connect(identity.routes)
     await using service = await openInference({}, peer.transport)
@@ -60,7 +60,7 @@ test('a provider receives a session only as a salted hash, the same for each of 
   assert.match(digest, /^[\w-]{43}$/)
 })
 
-test('of several endpoints, one with room for the request serves it; if none has, the first', async () => {
+test('the first of several endpoints with room for the request serves it; if none has room, the first of all', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   const provider = (id: string, contextLength: number) => {
     const models = [{ id: 'gpt', displayName: 'GPT', contextLength }]

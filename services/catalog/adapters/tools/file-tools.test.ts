@@ -140,7 +140,7 @@ toolTest(
   },
 )
 
-toolTest('a pattern that takes for ever blocks nobody, and ends with its caller', async (catalog) => {
+toolTest('a search with an endless pattern blocks nobody, and ends with its caller', async (catalog) => {
   await writeFiles(catalog.project, { evil: `${'a'.repeat(50)}!` })
   const controller = new AbortController()
   const search = runTool(catalog, 'grep', { pattern: '^(a+)+$' }, { signal: controller.signal })
