@@ -64,7 +64,7 @@ const cells = (value: (dialect: Dialect, protocol: Upstream['protocol']) => unkn
     ),
   )
 
-test('a provider that cannot be reached', async () => {
+test('a provider that cannot be reached is 502 in every dialect', async () => {
   for (const streamed of [false, true]) {
     assert.deepEqual(
       await outcomes('down', streamed),
@@ -87,7 +87,7 @@ for (const [name, { answer }] of Object.entries(FAULTS)) {
   })
 }
 
-test('every request has one row', async () => {
+test('every request of these tests has one row', async () => {
   const authorization = `Bearer ${PORTICO_KEYS.management}`
   const response = await portico.fetch('/api/v1/activity', { headers: { authorization } })
   const { data } = (await response.json()) as { data: { requests: number }[] }

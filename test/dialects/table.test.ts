@@ -109,7 +109,7 @@ for (const dialect of DIALECTS) {
     for (const streamed of [false, true]) {
       const form = streamed ? 'streamed' : 'whole'
       const name = `${dialect.name} × ${upstream.protocol}, ${form}`
-      test(`${name}: everything arrives on both sides, or is named`, async () => {
+      test(`${name}: every member of a request and its answer arrives, or is named`, async () => {
         const { body, answer } = await ask(dialect, upstream, dialect.request, streamed)
         const { leftOut, ...said } = dialect.read(answer)
         assert.deepEqual(said, { ...EXPECTED, stop: dialect.reasons.tools })
@@ -163,7 +163,7 @@ for (const dialect of DIALECTS) {
   }
 }
 
-test('the cost that a provider reports is the cost of the answer, where nobody configured a price', async (t) => {
+test('the cost that a provider reports is the cost of the answer if no price is configured', async (t) => {
   const cost = 0.0123
   const usage = { prompt_tokens: 20, completion_tokens: 9, cost }
   const choices = [{ message: { content: SAID.text }, finish_reason: 'stop' }]
@@ -177,7 +177,7 @@ test('the cost that a provider reports is the cost of the answer, where nobody c
   }
 })
 
-test('the signature of a call of Gemini goes back in the same member, in every dialect, and to no other provider', async (t) => {
+test('the signature of a call of Gemini is sent back in the same member, in every dialect, and to no other provider', async (t) => {
   t.after(() => {
     scripted = undefined
   })

@@ -59,7 +59,7 @@ async function healthy(words: readonly string[], environment: Readonly<Record<st
   return (await run(words, environment).ended) === 0
 }
 
-test("what the documents have run by the machine's own Node is the entry", () => {
+test("every script that the documents run with the machine's own Node is the entry", () => {
   for (const file of ['README.md', 'docs/operations.md']) {
     for (const [, script] of fileText(file).matchAll(/\bnode ((?:bin|cli|dev|bench|services|gateway)\/\S+)/g)) {
       assert.equal(script, 'bin/portico.mjs', file)

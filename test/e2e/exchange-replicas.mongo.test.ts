@@ -18,7 +18,7 @@ async function openTwo() {
 }
 
 test(
-  'a token of one replica is good at the other at once, and a pause there counts here from the next exchange on',
+  'a token of one replica is valid at the other at once, and a pause at the other counts here from the next exchange on',
   options,
   async () => {
     await using replicas = await openTwo()

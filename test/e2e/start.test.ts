@@ -44,7 +44,7 @@ describe('a start with nothing but an empty folder', () => {
 
   test('prints lines that work when pasted', { skip: noCurl }, () => pasteEverything(server))
 
-  test('keeps its keys nowhere in clear', async () => {
+  test('no key is stored in clear', async () => {
     const files = readdirSync(data.path, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
     assert.ok(files.length > 2)
     for (const { parentPath, name } of files) {
@@ -53,7 +53,7 @@ describe('a start with nothing but an empty folder', () => {
     }
   })
 
-  test('reaches for nothing outside of this machine', () => {
+  test('the process connects to nothing outside of this machine', () => {
     assert.doesNotMatch(server.output(), /may not connect/)
   })
 
@@ -95,7 +95,7 @@ test('in the mode bearer a start says which roots to set, and with them the prin
   })
 })
 
-test('keys can be chosen; then none is shown', async () => {
+test('keys that the operator chose are accepted, and none is shown', async () => {
   const chosen = { PORTICO_BOOTSTRAP_API_KEY: KEYS.api, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: KEYS.management }
   await withServer(chosen, [], async (server) => {
     assert.doesNotMatch(server.output(), /[sm]k-portico-/)
@@ -114,7 +114,7 @@ test('the first configured provider gives the default model, and is not contacte
   })
 })
 
-test('the default project directory is the one that is named, seen from where npm was called, or that one', async () => {
+test('the project directory is the given one, relative to where npm was called, or else where npm was called', async () => {
   using caller = scratchDirectory()
   const here = realpathSync(caller.path)
   mkdirSync(join(here, 'inner'))

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 // Each waits for most of its time.
 describe('a stop', { concurrency: true }, () => {
-  test('SIGINT ends it in time while runs, a tool and streams go on; the next start continues the runs', async () => {
+  test('SIGINT ends the server in time while runs, a tool and streams go on; the next start continues the runs', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
     // The answer takes longer than it is allowed to.

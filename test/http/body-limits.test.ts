@@ -79,7 +79,7 @@ test('500,000 members and 100 levels are read, whatever they are; one more is 40
   assert.equal(facade.through(), most.length)
 })
 
-test('one string may fill the whole body', async () => {
+test('a body may consist of one string', async () => {
   await using facade = await counting()
   for (const unit of ['QUJD', '\\"', '\\u00e4', '😀']) {
     const body = ask(`"${unit.repeat(Math.floor(30_000_000 / Buffer.byteLength(unit)))}"`)

@@ -90,7 +90,7 @@ function post(facade: TestFacade, body: object): Promise<Response> {
   })
 }
 
-test('each of these errors is declared', () => {
+test('each of the tested errors is declared', () => {
   const declared: readonly string[] = createChatCompletion.errors
   for (const reason of Object.keys(ERRORS)) assert.ok(declared.includes(reason), reason)
 })
@@ -150,7 +150,7 @@ test('a stream whose service goes away ends with an error that names it', async 
   assert.deepEqual([last?.error.code, last?.error.message], [503, message])
 })
 
-test('a failure of Portico itself says nothing of itself', async () => {
+test('a failure of Portico itself reveals nothing of its cause', async () => {
   await using facade = await openFacade({
     inference: {
       generate: () => {

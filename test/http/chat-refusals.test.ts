@@ -115,7 +115,7 @@ test('400 names a member that cannot be honoured by its path, whole and streamed
   }
 })
 
-test('a setting that demands nothing is no reason to refuse, and neither is an unknown one', async () => {
+test('a setting without an effect is accepted, and so is an unknown one', async () => {
   await using portico = await openPortico()
   const nothing = {
     ...{ n: 1, stop: null, temperature: null, tools: [], tool_choice: 'none', logprobs: false, top_logprobs: 0 },

@@ -106,7 +106,7 @@ test('a limit of tokens ends the answer by length', async () => {
   }
 })
 
-test('a prompt of old is a message of the user', async () => {
+test('the older member prompt is accepted as a message of the user', async () => {
   await using portico = await openPortico()
   assert.equal((await askChat(portico, { model, prompt: '/length 1' })).choices[0].message.content, 'the')
 })
@@ -119,7 +119,7 @@ test('an answer follows a schema', async () => {
   assert.deepEqual(JSON.parse(answer.choices[0].message.content), { city: 'Rome' })
 })
 
-test('without a model the default one answers', async () => {
+test('a request without a model is answered by the default one', async () => {
   await using portico = await openPortico()
   const { model: _, ...request } = say('/length 1')
   assert.equal((await askChat(portico, request)).model, model)

@@ -93,7 +93,7 @@ test('a stream of one directory has the events of its sessions, whatever path na
   again.destroy()
 })
 
-test('the events of a session in a directory are not replayed there after it moved away and was removed', async (context) => {
+test('a stream of a directory does not replay the events of a session that moved away and was removed', async (context) => {
   await using portico = await openPortico()
   const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
   context.after(() => rm(folder, { recursive: true }))

@@ -231,7 +231,7 @@ test('an invalid issuer or policy is 400 and names the member; another organizat
   }
 })
 
-test('of a member that is given twice the last one counts, as the answer and the audit log show', async () => {
+test('the last of two members with the same name counts, in the answer and in the audit log', async () => {
   await using portico = await openPortico()
   const admin = adminOf(portico)
   const { status, json } = await admin('POST', '/issuers', JSON.stringify(INLINE).replace('{', '{"name":"first",'))

@@ -106,7 +106,7 @@ test('is not ready while the store of identity is away, and finds out without re
   assert.deepEqual(new Set(principals), new Set([undefined]))
 })
 
-test('becomes unready after three failures in a row and ready after one answer, and never waits for a report', async () => {
+test('the server is unready after three failures in a row and ready after one answer, and readiness never waits for a report', async () => {
   let next: 'answers' | 'fails' | 'hangs' = 'answers'
   const checkApiKey = () => (next === 'hangs' ? new Promise<never>(() => {}) : next === 'fails' ? away() : {})
   await using facade = await openFacade({ ...well, identity: { checkApiKey } })

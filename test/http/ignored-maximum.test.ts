@@ -35,7 +35,7 @@ async function ask(portico: Portico, stream: boolean, maximum = MAXIMUM): Promis
   return { text, row: row.json.data }
 }
 
-test('unreported output is charged for up to the maximum, which was reserved', async () => {
+test('output of unreported size is charged for up to the maximum, which was reserved', async () => {
   const whole = { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }
   await using stub = await startStub((response) => {
     const { stream } = Object(stub.seen.at(-1)?.body) as Json

@@ -96,7 +96,7 @@ test('statistics count all tools and models, and name the 1,000 that were used m
   assert.deepEqual([count, models.length], [1_002, 1_000])
 })
 
-test('a tool that ended has returned something, also in an import', async () => {
+test('an import of a tool call that ended without content is refused', async () => {
   await using portico = await openPortico()
   const failed = { status: 'error', input: {}, error: { type: 'x', message: 'x' }, content: [] }
   for (const part of [call('c', 'read', []), { ...call('c', 'read'), state: failed }]) {

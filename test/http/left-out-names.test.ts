@@ -118,7 +118,7 @@ test('settings that are left out have the names that the dialect has for them', 
   }
 })
 
-test('of many tools that are left out, the first 64 are named', async () => {
+test('the first 64 of many tools that are left out are named', async () => {
   await using openai = await startStub(answers(200, fixture('openai-text.json')))
   await using anthropic = await startStub(streams(fixture('anthropic-sources.sse')))
   const claude = { id: 'claude', protocol: 'anthropic', models: [{ id: 'claude-sonnet-5-5' }], stream: 'always' }
@@ -206,7 +206,7 @@ test('sound, films and pictures that a provider does not take are named by their
   assert.deepEqual(notApplied(json), [...first, 'stop'], 'the first 64 of a conversation')
 })
 
-test('with require_parameters, a request that no endpoint meets learns which members are in the way', async () => {
+test('a request with require_parameters that no endpoint meets is refused with the members that none has', async () => {
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig({ url: 'http://127.0.0.1:1' }) })
   const of = (name: string) => ({ type: 'function', name, parameters: {} })
   for (const [dialect, body, members] of [

@@ -85,7 +85,7 @@ test('bearer: a directory outside the roots of the workspace is 403', async () =
   })
 })
 
-test('bearer: no directory is 403 where the workspace has no roots, which says so, and not where the default is', async () => {
+test('bearer: no directory is allowed while the workspace has no roots, and the error says so without the default directory', async () => {
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer' })
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
   const created = await portico.fetch('/api/session', { method: 'POST', headers, body: '{}' })

@@ -41,7 +41,7 @@ test('where the provider does not count, a token for three bytes is an estimate,
   }
 })
 
-test('a provider that does not come back is not waited for: the estimate is there', async () => {
+test('a provider that does not answer in time is replaced by an estimate', async () => {
   await using stub = await startStub(() => {})
   await using portico = await openAnthropic(stub, { PORTICO_GENERATION_TIMEOUT_SECONDS: '1' })
   const [status, body] = await count(portico, { ...hello, model: 'anthropic/claude-sonnet-5-5' })
@@ -61,13 +61,13 @@ test('returns an error of the provider about the request instead of an estimate'
   assert.deepEqual(body, { type: 'error', error, request_id })
 })
 
-test('nothing is counted of a model that is not there, and nothing generated', async () => {
+test('a count for an unknown model is refused', async () => {
   await using portico = await openPortico()
   const [status] = await count(portico, { ...hello, model: 'no/model' })
   assert.equal(status, 400)
 })
 
-test('counting is a request of its key: one of a minute, with a row that costs nothing', async () => {
+test('a count is a request of its key, is limited per minute, and has a row that costs nothing', async () => {
   await using stub = await startStub(answers(200, { input_tokens: 42 }))
   await using portico = await openAnthropic(stub)
   const asManager = { authorization: `Bearer ${PORTICO_KEYS.management}`, 'content-type': 'application/json' }

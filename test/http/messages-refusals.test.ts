@@ -100,7 +100,7 @@ test('400 names a wrong member by its path, whole and streamed, also in a preset
   }
 })
 
-test('200: four cache breakpoints, with one for the whole body beside them, and members that are null', async () => {
+test('four cache breakpoints beside one for the whole body, and members that are null, are accepted', async () => {
   await using portico = await openPortico()
   const unmarked = { ...text, cache_control: null }
   const body = { ...base, ...marked, tools: [tool], system: [text, unmarked], ...said([text, unmarked, text]) }

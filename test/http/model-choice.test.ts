@@ -41,7 +41,7 @@ test('a key uses only the models that its terms allow, under any name, from the 
   for (const path of PATHS) assert.equal((await ask(portico, path, {}, secret)).status, 200, path)
 })
 
-test('demands that the only endpoint does not meet are 404, and others are served', async () => {
+test('demands that the only endpoint does not meet are 404; a request with other demands is served', async () => {
   await using portico = await openPortico()
   for (const path of PATHS) {
     for (const [provider, demand] of [
@@ -106,7 +106,7 @@ test('variants of models are ignored and named', async () => {
   }
 })
 
-test('the endpoints of a model are counted, also where a filter leaves one of them or it fails', async () => {
+test('every endpoint of a model is counted, even if a filter leaves one out or it fails', async () => {
   await using broken = await startStub(answers(400, {}))
   await using other = await startStub(answers(200, fixture('openai-text.json')))
   const models = [{ id: 'gpt' }]

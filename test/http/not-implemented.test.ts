@@ -46,7 +46,7 @@ const OF_SERVERS = ['pty', 'command', 'fs/list', 'reference', 'credential', 'int
   'tool',
 ])
 
-test('refuses features of the gateway that README lists as missing as it says', async () => {
+test('refuses features of the gateway that README lists as missing, in the way that it says', async () => {
   await using portico = await openPortico()
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
   for (const [status, method, path, body] of MISSING) {
@@ -57,7 +57,7 @@ test('refuses features of the gateway that README lists as missing as it says', 
   }
 })
 
-test('refuses features of OpenCode that README lists as missing as it says', async () => {
+test('refuses features of OpenCode that README lists as missing, in the way that it says', async () => {
   await using portico = await openPortico()
   const { data } = (await (await portico.post('/api/session', { title: 'Test' })).json()) as { data: { id: string } }
   const paths = [...OF_SESSIONS.map((path) => `session/${data.id}/${path}`), ...OF_SERVERS]

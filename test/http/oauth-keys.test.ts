@@ -57,7 +57,7 @@ test('55: errors of the key set have the form of the gateway, and are not kept',
   })
 })
 
-test('the metadata name the origin of PORTICO_PUBLIC_URL, else where the server listens', async () => {
+test('the metadata contain the origin of PORTICO_PUBLIC_URL, else the address on which the server listens', async () => {
   const metadata = (issuer: string) => ({
     issuer,
     token_endpoint: `${issuer}/api/v1/oauth/token`,

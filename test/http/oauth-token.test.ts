@@ -262,7 +262,7 @@ test('59: beyond the limit of an address requests are 429 before their body is r
   assert.equal(exchange.seen.at(-1)?.clientNetwork, '2001:db8:0:0::/64')
 })
 
-test('59: two gateways together admit at most the limit, and the requests between two reports', async () => {
+test('59: two gateways together admit at most the limit, plus the requests between two reports', async () => {
   const counts = new MemoryExchangeCounts()
   const env = { PORTICO_EXCHANGES_PER_MINUTE: '20' }
   await using one = await openExchange(env, counts)
@@ -301,7 +301,7 @@ test('55: while the server starts it answers in the form of OAuth, too, and says
   await listener[Symbol.asyncDispose]()
 })
 
-test('55: while the server stops, tokens are still exchanged, and refused in the form of OAuth once identity is closing', async () => {
+test('55: a server that stops still exchanges tokens, and refuses in the form of OAuth once identity is closing', async () => {
   await using exchange = await openExchange()
   exchange.facade.listener.unready()
   const exchanged = await postToken(exchange.url, tokenForm())

@@ -105,7 +105,7 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
   })
 
   const without = dialect === 'chat/completions' ? 'it is the default one' : 'the request is refused'
-  test(`${dialect}: a preset alone names the model; if it names none, ${without}`, async () => {
+  test(`${dialect}: a preset may name the model for its request; if it names none, ${without}`, async () => {
     await using both = await openBoth()
     const { portico, stub } = both
     await created(portico, 'p', dialect, { model: 'openai/a' })

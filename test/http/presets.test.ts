@@ -279,7 +279,7 @@ test('a slug is safe in URLs', async () => {
   assert.equal((await send(portico, '/presets')).json.total_count, 2)
 })
 
-test('of 50 that are posted at once to one slug each has a version of its own, without a gap', async () => {
+test('50 versions posted to one slug at once are numbered without a gap', async () => {
   await using portico = await openPortico()
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, i) => create(portico, 'busy', 'responses', { max_output_tokens: i + 1 })),

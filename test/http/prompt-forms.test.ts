@@ -9,7 +9,7 @@ async function inbox(portico: Portico): Promise<number> {
   return ((await answer.json()) as { data: unknown[] }).data.length
 }
 
-test('what is said may lie in `prompt`, as clients of 1.x send it, and means the same', async () => {
+test('a prompt may lie in the member `prompt`, as clients of 1.x send it, and means the same', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1' })
   const said = { text: 'Hi', metadata: { a: 1 } }
@@ -26,7 +26,7 @@ test('what is said may lie in `prompt`, as clients of 1.x send it, and means the
   }
 })
 
-test('both forms at once are 400, whichever member it is, and so is neither; nothing is admitted', async () => {
+test('a prompt in both forms at once, or in neither, is 400 and admits nothing', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1' })
   const prompt = { text: 'inner' }

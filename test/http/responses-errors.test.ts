@@ -65,7 +65,7 @@ const ERRORS: Readonly<
 
 const REASONS = createResponse.errors.filter((reason) => reason in ERRORS)
 
-test('each of these errors is declared', () => {
+test('each of the tested errors is declared', () => {
   assert.equal(REASONS.length, Object.keys(ERRORS).length)
 })
 

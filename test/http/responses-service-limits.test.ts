@@ -215,7 +215,7 @@ test('a name of a model is measured before it is looked up', async () => {
   }
 })
 
-test('each limit that the proto sets is among them', () => {
+test('each limit that the proto sets is tested here', () => {
   const set = file.messages.flatMap(({ name: message, fields }) =>
     fields.flatMap((field) => (hasOption(field, limit) ? [`${message}.${field.name}`] : [])),
   )

@@ -33,13 +33,13 @@ function citations({ output }: Json): Json[] {
   return output.flatMap(({ content = [] }: Json) => content.flatMap(({ annotations = [] }: Json) => annotations))
 }
 
-test('there is a whole form of each streamed fixture', () => {
+test('each streamed fixture has a whole form', () => {
   assert.ok(NAMES.length >= 5)
   for (const name of NAMES) assert.ok(FIXTURES.includes(`${name}.json`), name)
 })
 
 for (const name of NAMES) {
-  test(`${name}: a generation says the same whole and streamed, in every dialect`, async () => {
+  test(`${name}: a generation gives the same response whole and streamed, in every dialect`, async () => {
     await using stub = await startStub((response) => {
       const { stream: streamed } = Object(stub.seen.at(-1)?.body)
       return (streamed === true ? streams(fixture(`${name}.sse`)) : answers(200, fixture(`${name}.json`)))(response)

@@ -61,7 +61,7 @@ test('a server can be set to a dialect, and to history without ids', async () =>
   assert.equal((await ask(portico, '/api/v1/responses', { input: history })).status, 200)
 })
 
-test('nothing is guessed from the name of a client', async () => {
+test('the dialect does not depend on the name of a client', async () => {
   await using portico = await openPortico()
   const named = { 'user-agent': 'ai/6.0 ai-sdk/openai/3.0' }
   assert.equal((await ask(portico, '/api/v1/responses', { input: history }, named)).status, 400)

@@ -55,7 +55,7 @@ for (const [others, stay] of [
   ['nobody else listens', false],
   ['others listen', true],
 ] as const) {
-  test(`session.remove is emitted to those who listen, and all that is left to those who come back, while ${others}`, async () => {
+  test(`session.remove is emitted to live readers, and is all of the session that a returning reader receives, while ${others}`, async () => {
     await using portico = await openPortico()
     const stream = await openStream(`${portico.url}/api/event`)
     const first = await readUntil(stream, (text) => text.includes('server.connected'))

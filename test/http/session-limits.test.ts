@@ -144,7 +144,7 @@ test('the service alone decides how much of a session and an input there may be,
   }
 })
 
-test('the document shows them', async () => {
+test('the OpenAPI document shows the limits', async () => {
   await using portico = await openPortico()
   const document = await (await portico.fetch('/openapi.json')).json()
   const { paths } = document as { paths: Record<string, Record<string, Described>> }
@@ -160,7 +160,7 @@ test('the document shows them', async () => {
   }
 })
 
-test('each limit that the protos of sessions set is among them', () => {
+test('each limit that the protos of sessions set is tested here', () => {
   const set = [sessions, messages, service].flatMap(({ messages }) =>
     messages.flatMap(({ name: message, fields }) =>
       fields.flatMap((field) => (hasOption(field, limit) ? [`${message}.${field.name}`] : [])),

@@ -31,7 +31,7 @@ test('sound reaches a provider in its format; sound that its dialect cannot carr
   }
 })
 
-test('400: a conversation of which nothing is left is not sent', async () => {
+test('400: a conversation whose whole content is left out is not sent', async () => {
   await using stub = await startStub(answers(200, {}))
   const shared = { baseURL: stub.url, apiKey: 'sk-upstream', models: [{ id: 'm' }] }
   const providers = [

@@ -136,7 +136,7 @@ test('the usage of an access token counts for its target key, and is bound by it
   }
 })
 
-test('a provider learns of a session only a hash: the same one for each request of it', async () => {
+test('a provider receives a session only as a hash, the same for each of its requests', async () => {
   const { stub, portico } = await openPriced()
   await using _stub = stub
   await using _ = portico

@@ -13,7 +13,7 @@ async function statsOf(portico: Portico, query: Readonly<Record<string, string>>
   return ((await answer.json()) as { data: { range: { from: number; to: number }; steps: number } }).data
 }
 
-test('reports nothing where nothing happened, in a given range and in one that ends now', async () => {
+test('reports zeros for a range without activity, given or ending now', async () => {
   await using portico = await openPortico()
   const nothing = { sessions: 0, subagents: 0, prompts: 0, steps: 0, tokens: TOKENS, cost: 0, activeDays: 0, streak: 0 }
   const none = { ...nothing, activity: [], models: [] }
@@ -37,7 +37,7 @@ test('reports nothing where nothing happened, in a given range and in one that e
   assert.equal(now.from, now.to)
 })
 
-test('runs are counted in all, and by time, project, model and tool', async () => {
+test('runs are counted in total, and by time, project, model and tool', async () => {
   await using portico = await openPortico({}, { 'README.md': '# Lighthouse' })
   const client = new InstanceClient(portico.url)
   const id = await client.createSession({ id: 'ses_a' })

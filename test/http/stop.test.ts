@@ -55,7 +55,7 @@ async function stopped(
 const message = 'The server is stopping'
 
 for (const stream of [false, true])
-  test(`who waits for ${stream ? 'a stream' : 'JSON'} gets a 503 in the dialect, which does not say that no provider was called`, async () => {
+  test(`a client that waits for ${stream ? 'a stream' : 'JSON'} gets a 503 in its dialect, which does not claim that no provider was called`, async () => {
     const [chat, response, made] = await stopped({ stream }, {}, async () => {})
     for (const one of [chat, response, made]) {
       assert.deepEqual([one.answer.status, one.answer.headers.get('retry-after')], [503, '1'])

@@ -147,7 +147,7 @@ for (const [path, ask] of DIALECTS) {
   })
 }
 
-test('of 200 requests at once as many reach the provider as a limit of 50 reservations pays for', async () => {
+test('a limit of 50 reservations lets as many of 200 concurrent requests reach the provider', async () => {
   const held: (() => void)[] = []
   await using stub = await startStub(async (response) => {
     await new Promise<void>((resolve) => held.push(resolve))

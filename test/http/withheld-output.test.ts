@@ -74,7 +74,7 @@ test('a stop text ends an answer, and its usage is what the provider reports, st
   assert.deepEqual([await rowOf(portico, whole), row], [5_000, 5_000])
 })
 
-test('where no usage comes after a stop text, everything that came counts', async () => {
+test('all received output counts if no usage follows a stop text', async () => {
   const more = 'x'.repeat(3_000)
   const cut: Answer = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })

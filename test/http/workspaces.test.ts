@@ -88,7 +88,7 @@ test("another workspace's session does not exist, in any operation", async () =>
   assert.equal((await two('POST', '/api/session/ses_x/prompt', { id: 'msg_x', text: 'u', resume: false })).status, 200)
 })
 
-test("a session moves below its workspace's roots only; whether there is something elsewhere is not revealed", async () => {
+test('a session moves only below the roots of its workspace, and the error does not reveal what exists elsewhere', async () => {
   await using portico = await openTwo()
   const one = as(ONE, portico)
   const location = { directory: portico.project }

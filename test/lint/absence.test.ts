@@ -31,7 +31,7 @@ function absentByValue(text: string, enums = enumsOf([text])): string[] {
   return [...fields, ...values]
 }
 
-test('what may be absent is optional: no empty text, no 0 and no value of an enum stands for it', () => {
+test('a member that may be absent is optional: no empty text, 0 or value of an enum stands for absence', () => {
   assert.ok(FILES.length > 0)
   const texts = FILES.map((file) => readFileSync(file, 'utf8'))
   const enums = enumsOf(texts)

@@ -86,14 +86,14 @@ const OWN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
   },
 }
 
-test('the gateway says no limit of a service in numbers of its own, neither in a schema nor in words', () => {
+test('the gateway repeats no limit of a service in numbers, neither in a schema nor in words', () => {
   const found = product('gateway/**/*.ts').map(({ path, text }) => [path, saidLimits(text)] as const)
   const said = Object.fromEntries(found.filter(([, limits]) => limits.length > 0))
   const own = Object.values(OWN).flatMap((files) => Object.entries(files))
   assert.deepEqual(said, Object.fromEntries(own.toSorted(([a], [b]) => (a < b ? -1 : 1))))
 })
 
-test('a limit in numbers is found however it is said', () => {
+test('a limit in numbers is found in each form of code and text', () => {
   for (const code of [
     'z.string().max(16)',
     'const MOST = 16\nz.string().max(MOST, "long")',

@@ -38,7 +38,7 @@ function answer(stream: ServerHttp2Stream): void {
 // Its second try could answer a permission request that somebody else has made since.
 const method = 'replyPermissionRequest'
 
-test('sends a call again that the peer refused to take, whether or not it may be repeated', async () => {
+test('a call that the peer refused to take is sent again, whether or not it may be repeated', async () => {
   using server = await peer((stream, number) => {
     if (number < 3) stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else answer(stream)
@@ -48,7 +48,7 @@ test('sends a call again that the peer refused to take, whether or not it may be
   assert.equal(server.taken(), 3)
 })
 
-test('sends calls that a GOAWAY excludes again, on another connection', async () => {
+test('calls that a GOAWAY excludes are sent again, on another connection', async () => {
   const connections = new Set<unknown>()
   using server = await peer((stream, number) => {
     connections.add(stream.session)
@@ -62,7 +62,7 @@ test('sends calls that a GOAWAY excludes again, on another connection', async ()
   assert.deepEqual([server.taken(), connections.size], [3, 2])
 })
 
-test('does not send a call again that the peer may have begun', async () => {
+test('a call that the peer may have begun is not sent again', async () => {
   for (const cut of [
     (stream: ServerHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL),
     (stream: ServerHttp2Stream) => stream.session?.destroy(),

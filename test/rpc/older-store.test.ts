@@ -55,7 +55,7 @@ test('a service whose store waits for its steps is not ready, refuses every call
   await assert.rejects(health.check({ service: '' }))
 })
 
-test('any other error while a service opens is thrown', async () => {
+test('any other error during the opening of a service is thrown', async () => {
   const failure = new Error('no disk')
   const serve = () => assert.fail('nothing is served')
   const options = { name: 'session', services: [SessionService], logger: pino({ level: 'silent' }), serve }

@@ -66,7 +66,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(call?.attributes, { 'rpc.system.name': 'connectrpc', 'rpc.method': `${METHOD}/GetSession` })
   })
 
-  test(`${name}: what a stream's handler does between two messages belongs to the stream's span`, async () => {
+  test(`${name}: spans that a stream's handler opens between two messages belong to the stream's span`, async () => {
     await using spans = await recordSpans()
     const port = tracedPort(store, 'SessionStore')
     await using connection = await connect(
