@@ -7,20 +7,17 @@ import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
 import { generationHandlers } from './rpc/generations.ts'
 import { modelHandlers } from './rpc/models.ts'
-import { fromStoredSettings, SettingsReader } from './rpc/preset-settings.ts'
 import { presetHandlers } from './rpc/presets.ts'
 import { usageHandlers } from './rpc/usage.ts'
 import type { GenerationDependencies } from './run/generation.ts'
 
-export interface HandlerDependencies extends Omit<GenerationDependencies, 'readSettings'> {
+export interface HandlerDependencies extends GenerationDependencies {
   readonly presets: PresetStore
   readonly clock: Clock
 }
 
 export function createRoutes(dependencies: HandlerDependencies): Routes {
-  const reader = new SettingsReader(fromStoredSettings)
-  const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
-  const inference = route(InferenceService, { ...generationHandlers(generations), ...modelHandlers(dependencies) })
+  const inference = route(InferenceService, { ...generationHandlers(dependencies), ...modelHandlers(dependencies) })
   const presets = route(PresetService, presetHandlers(dependencies))
   const usage = route(UsageService, usageHandlers(dependencies))
   return { domain: 'inference', reasons, services: [inference, presets, usage] }

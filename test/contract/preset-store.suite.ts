@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Preset_Status as Status } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { PAGE_CHARACTERS, type PresetDraft, type PresetStore } from '#services/inference/ports/preset-store.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -20,7 +22,7 @@ export function draft(more: Partial<PresetDraft> = {}): PresetDraft {
     presetId: randomUUID(),
     config: { model: 'a/b', temperature: 0.5 },
     systemPrompt: 'Be brief.',
-    settings: JSON.stringify({ sampling: { temperature: 0.5 } }),
+    settings: create(GenerationRequestSchema, { sampling: { temperature: 0.5 } }),
     creatorKeyId: 'key_1',
     createTime: 1_000,
     ...more,
@@ -147,12 +149,12 @@ export function presetStoreSuite(
 
     rule('settings come back unchanged, whatever the names of their members', async (store) => {
       const config = { $set: { 'a.b': null }, '': [[], {}, 'ä\u0000'], n: [1, -0.5, 1e300], tools: [{ $ref: '#' }] }
-      const settings = JSON.stringify(config)
+      const settings = create(GenerationRequestSchema, { providerBody: config, sampling: { seed: 2n ** 53n + 1n } })
       await store.createVersion('wrk_1', 'a', draft({ config, settings, systemPrompt: 'ö\n' }))
       const version = (await store.get('wrk_1', 'a'))?.designatedVersion
       assert.deepEqual([version?.config, version?.systemPrompt], [config, 'ö\n'])
       assert.deepEqual(Object.keys(version?.config ?? {}), Object.keys(config))
-      assert.equal((await store.inUse('wrk_1', 'a'))?.settings, settings)
+      assert.deepEqual((await store.inUse('wrk_1', 'a'))?.settings, settings)
     })
 
     rule('another status is stored, and another version leaves it as it is', async (store) => {

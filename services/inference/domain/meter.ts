@@ -1,5 +1,10 @@
+import { create } from '@bufbuild/protobuf'
 import type { Pricing, Usage, Warning } from '#gen/portico/inference/v1/inference_pb.js'
-import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
+import {
+  type GenerationEvent,
+  GenerationEventSchema,
+  type GenerationFinished,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
 import {
   type Billed,
   type CostTerms,
@@ -137,7 +142,7 @@ export class Meter {
     this.#usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.outputTokens)
     const { costNanos, costKnown } = this
     const value = { ...this.#end, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown }
-    events.push({ $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'finished', value } })
+    events.push(create(GenerationEventSchema, { event: { case: 'finished', value } }))
     return events
   }
 

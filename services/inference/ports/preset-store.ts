@@ -1,3 +1,4 @@
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Preset, PresetVersion } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -6,8 +7,8 @@ type Version = Readonly<Omit<PresetVersion, '$typeName' | '$unknown'>>
 /** A version to be created, without its number; `presetId` is for a preset that is new. */
 export interface PresetDraft extends Omit<Version, 'version'> {
   readonly config: JsonObject
-  /** The meaning of the settings: a GenerationRequest in the JSON of protobuf. */
-  readonly settings: string
+  /** What `config` means; only members that a preset may set, and the model. */
+  readonly settings: GenerationRequest
 }
 
 /** A preset with the version that requests are served with. */
@@ -21,7 +22,7 @@ export interface PresetInUse extends Pick<Version, 'presetId' | 'versionId' | 'v
   /** For requests, only an active preset exists. */
   readonly status: Preset['status']
   /** As in the draft. */
-  readonly settings: string
+  readonly settings: GenerationRequest
 }
 
 /** A part of a list, in order, and the number of all items. */

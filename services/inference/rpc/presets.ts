@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import {
+  type GenerationRequest,
+  GenerationRequestSchema,
+  Message_Role as Role,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import {
   CreatePresetVersionRequestSchema,
   ListPresetsRequestSchema,
@@ -12,9 +18,10 @@ import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { sliceParser } from '#shared/rpc/pages.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { isSlug } from '../domain/preset/reference.ts'
+import { presetSettings } from '../domain/preset/apply-preset.ts'
+import { isSlug, namedModel } from '../domain/preset/reference.ts'
 import type { PresetStore } from '../ports/preset-store.ts'
-import { toStoredSettings } from './preset-settings.ts'
+import { checkGeneration } from './generations.ts'
 
 const checkNewVersion = checkLimits(CreatePresetVersionRequestSchema)
 const parseSlice = sliceParser(ListPresetsRequestSchema)
@@ -38,7 +45,7 @@ export function presetHandlers(dependencies: {
         presetId: randomUUID(),
         config,
         systemPrompt: systemPrompt || undefined,
-        settings: toStoredSettings(settings),
+        settings: checkedSettings(settings),
         // The local operator has no key.
         creatorKeyId: apiKeyId || undefined,
         createTime: clock.now(),
@@ -69,6 +76,19 @@ export function presetHandlers(dependencies: {
       throw new Rejection('PRESET_VERSION_NOT_FOUND', { slug, version: String(number) })
     },
   }
+}
+
+/** A request has these members besides its settings. */
+const { requestId, messages } = create(GenerationRequestSchema, {
+  requestId: 'preset',
+  messages: [{ role: Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hi' } } }] }],
+})
+
+/** The settings of a request to be stored. Rejects with REQUEST_INVALID if no request could have them. */
+function checkedSettings(settings: GenerationRequest): GenerationRequest {
+  check(namedModel(settings.model).slug === undefined, 'model', 'must not name a preset')
+  checkGeneration({ ...settings, requestId, messages })
+  return presetSettings(settings)
 }
 
 /** The principal of a call that requires a management key or the local operator. */

@@ -14,7 +14,7 @@ import type { Generation, GenerationDependencies } from './generation.ts'
  */
 export async function applyPreset(
   generation: Generation,
-  { presets, readSettings }: Pick<GenerationDependencies, 'presets' | 'readSettings'>,
+  { presets }: Pick<GenerationDependencies, 'presets'>,
 ): Promise<void> {
   const { input } = generation
   const { request } = input
@@ -26,8 +26,7 @@ export async function applyPreset(
   }
   const preset = await presets.inUse(input.principal.workspaceId, slug)
   if (preset?.status !== Status.ACTIVE) throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
-  const { presetId, version, systemPrompt } = preset
-  const settings = readSettings(preset)
+  const { presetId, version, systemPrompt, settings } = preset
   const model = reference.model ?? settings.model
   check(model !== undefined || !request.modelRequired, 'model', 'is required, since the preset names none')
   const completed = { ...withPreset(request, settings, systemPrompt), model }

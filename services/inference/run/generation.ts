@@ -13,7 +13,7 @@ import type { ProviderEntry } from '../domain/model-list.ts'
 import { OwnFields } from '../domain/preset/own-fields.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
-import type { PresetInUse, PresetStore } from '../ports/preset-store.ts'
+import type { PresetStore } from '../ports/preset-store.ts'
 import type { PriceList } from '../ports/price-list.ts'
 import type { ModelProvider } from '../ports/provider.ts'
 import type { RowCloser } from './row-closer.ts'
@@ -28,7 +28,6 @@ export interface GenerationDependencies {
   readonly ledger: Ledger
   readonly closer: RowCloser
   readonly presets: Pick<PresetStore, 'inUse'>
-  readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => GenerationRequest
   readonly keeper: RowKeeper
   readonly clock: Clock
   /** Whether a key with a limit may use models of unknown price. */

@@ -14,6 +14,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import { isConflict } from '#shared/stores/mongo-transactions.ts'
+import { SettingsReader } from '../preset-settings.ts'
 import {
   charactersIn,
   designate,
@@ -39,6 +40,7 @@ export class MongoPresetStore implements PresetStore {
   readonly #mongo: Mongo
   readonly #presets: Collection<PresetDocument>
   readonly #versions: Collection<VersionDocument>
+  readonly #settings = new SettingsReader()
   /**
    * Operations in progress in this process, by preset: waiting for a turn here avoids conflicts within the process in
    * the store.
@@ -99,7 +101,9 @@ export class MongoPresetStore implements PresetStore {
   async inUse(workspaceId: string, slug: string): Promise<PresetInUse | undefined> {
     const projection = { 'designated.config': 0 }
     const document = await this.#presets.findOne({ _id: { workspaceId, slug } }, { projection, ...LIMIT })
-    return document === null ? undefined : inUse(document, document.designated)
+    if (document === null) return undefined
+    const { designated } = document
+    return inUse(document, designated, this.#settings.read(designated))
   }
 
   async list(workspaceId: string, { offset, limit }: Slice): Promise<Page<Preset>> {

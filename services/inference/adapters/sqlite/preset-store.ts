@@ -11,6 +11,7 @@ import {
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, selectAll, selectEach, selectOne } from '#shared/stores/sqlite-table.ts'
 import { integer } from '#shared/stores/table.ts'
+import { SettingsReader } from '../preset-settings.ts'
 import { SQLITE_PRESETS } from '../schema.ts'
 import {
   charactersIn,
@@ -32,6 +33,7 @@ const ONE_VERSION = 'FROM presetVersions WHERE presetId = ? AND version = ?'
 /** The presets in a SQLite file that this process owns. */
 export class SqlitePresetStore implements PresetStore {
   readonly #file: SqliteFile
+  readonly #settings = new SettingsReader()
 
   constructor(path: string) {
     this.#file = new SqliteFile(path, { schema: SQLITE_PRESETS, exclusive: true })
@@ -60,7 +62,7 @@ export class SqlitePresetStore implements PresetStore {
   async inUse(workspaceId: string, slug: string): Promise<PresetInUse | undefined> {
     const head = this.#head(workspaceId, slug)
     const version = head && selectOne(this.#file, usedColumns, ONE_VERSION, head.presetId, head.version)
-    return version && inUse(head, version)
+    return version && inUse(head, version, this.#settings.read(version))
   }
 
   async list(workspaceId: string, { offset, limit }: Slice): Promise<Page<Preset>> {

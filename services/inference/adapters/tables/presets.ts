@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf'
+import { type GenerationRequest, GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type Preset,
   PresetSchema,
@@ -8,7 +9,18 @@ import {
 } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { PresetDraft, PresetInUse } from '#services/inference/ports/preset-store.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { defineTable, fromRow, integer, json, long, optional, type RowOf, text, toRow } from '#shared/stores/table.ts'
+import {
+  defineTable,
+  fromRow,
+  integer,
+  json,
+  long,
+  message,
+  optional,
+  type RowOf,
+  text,
+  toRow,
+} from '#shared/stores/table.ts'
 
 export const presets = defineTable({
   name: 'presets',
@@ -37,29 +49,34 @@ export const presets = defineTable({
   mongo: { indexes: [{ name: 'presetsByTime', key: { workspaceId: 1, updateTime: -1, slug: 1 } }] },
 })
 
-/** What requests read of a version. */
-export const usedColumns = {
+const versionColumns = {
   versionId: text(),
   presetId: text(),
   version: integer(),
   systemPrompt: optional(long(text())),
-  settings: long(text()),
+}
+
+/** What requests read of a version. */
+export const usedColumns = { ...versionColumns, settings: long(message(GenerationRequestSchema)) }
+
+/** What clients read of a version. */
+const publicColumns = {
+  ...versionColumns,
+  config: long(json<JsonObject>('any members')),
+  creatorKeyId: optional(text()),
+  createTime: integer(),
 }
 
 export const presetVersions = defineTable({
   name: 'presetVersions',
-  columns: {
-    ...usedColumns,
-    config: long(json<JsonObject>('any members')),
-    creatorKeyId: optional(text()),
-    createTime: integer(),
-  },
+  columns: { ...usedColumns, ...publicColumns },
   sqlite: { primaryKey: ['presetId', 'version'], withoutRowid: true },
   mongo: { indexes: [{ name: 'versionsOfPresets', key: { presetId: 1, version: 1 }, unique: true }] },
 })
 
 export type PresetRow = RowOf<typeof presets.columns>
 export type VersionRow = RowOf<typeof presetVersions.columns>
+export type UsedRow = RowOf<typeof usedColumns>
 
 export interface PresetKey {
   readonly workspaceId: string
@@ -71,12 +88,11 @@ export function toPreset(row: PresetRow): Preset {
 }
 
 export function toVersion(row: VersionRow): PresetVersion {
-  const { settings: _, ...version } = fromRow(presetVersions.columns, row)
-  return create(PresetVersionSchema, version)
+  return create(PresetVersionSchema, fromRow(publicColumns, row))
 }
 
-export function inUse({ status }: Pick<PresetRow, 'status'>, row: RowOf<typeof usedColumns>): PresetInUse {
-  return { status, ...fromRow(usedColumns, row) }
+export function inUse({ status }: Pick<PresetRow, 'status'>, row: UsedRow, settings: GenerationRequest): PresetInUse {
+  return { status, ...fromRow(versionColumns, row), settings }
 }
 
 /** The length of a version's text. */
