@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { readConfig } from './config.ts'
 
-test('defaults: no project directory, ~/.config/opencode, no roots', () => {
+test('without settings there is no project directory, the user’s directory is ~/.config/opencode, and no workspace has roots', () => {
   const { variable, ...config } = readConfig({ HOME: '/home/a', PATH: '/bin', SECRET: 'hush' })
   assert.deepEqual([variable('SECRET'), variable('NO_SUCH')], ['hush', undefined])
   assert.ok(!JSON.stringify(readConfig({ SECRET: 'hush' })).includes('hush'), 'settings are logged')

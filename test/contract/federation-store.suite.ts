@@ -231,7 +231,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.equal((await groundIn(other, 'p2')).policy.policyId, 'p2')
     })
 
-    rule('which issuers are there is known, of one organization', async ({ store, other }) => {
+    rule('the present ones of several issuers are found, of one organization', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       const { federation } = store
       for (const id of ['iss_1', 'iss_2'])

@@ -157,7 +157,7 @@ export function presetStoreSuite(
       assert.deepEqual((await store.inUse('wrk_1', 'a'))?.settings, settings)
     })
 
-    rule('another status is stored, and another version leaves it as it is', async (store) => {
+    rule('a changed status is stored, and a new version leaves it unchanged', async (store) => {
       await store.createVersion('wrk_1', 'a', draft())
       await place.setStatus('wrk_1', 'a', Status.DISABLED, 7_000)
       const [again] = place.stores

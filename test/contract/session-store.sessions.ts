@@ -77,7 +77,7 @@ export function sessionCases(test: StoreTest): void {
     assert.equal(new Set(made.map(({ title }) => title)).size, 1)
   })
 
-  test('another workspace sees nothing, and may have the same ids', async ({ store }) => {
+  test('a session does not exist for another workspace, which may use the same ids', async ({ store }) => {
     await store.createSession(W, newSession('ses_1', { title: 'mine' }))
     await store.admit(W, admission('msg_1'))
     assert.equal(await store.getSession(OTHER, 'ses_1'), undefined)

@@ -19,7 +19,7 @@ const blocksOf = (text: string, language: string): string[] =>
     name === language ? [block] : [],
   )
 
-test('there is a guide for each provider, and the list has them all', () => {
+test('each provider has a guide, and the list has them all', () => {
   const listed = [...readFileSync(`${folder}README.md`, 'utf8').matchAll(/\]\(([a-z-]+\.md)\)/g)].map(
     ([, name]) => name,
   )

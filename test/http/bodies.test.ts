@@ -122,7 +122,7 @@ test('accepts unknown parameters of the content type', async () => {
   }
 })
 
-test('another content type is 415', async () => {
+test('a body of another content type is 415', async () => {
   await using facade = await echoing()
   const message = 'The content type must be application/json'
   for (const type of [

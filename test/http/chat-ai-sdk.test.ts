@@ -34,7 +34,7 @@ const BROKEN = { '@ai-sdk/openai': 'other', '@openrouter/ai-sdk-provider': 'erro
 for (const [name, modelOf] of Object.entries(MODELS)) {
   const finish = BROKEN[name as keyof typeof BROKEN]
 
-  test(`${name}: text, whole and streamed`, async () => {
+  test(`${name}: returns text, whole and streamed`, async () => {
     await using portico = await openPortico()
     const request = { model: modelOf(portico), system: 'Be brief.', prompt: '/length 3' }
     const whole = await generateText(request)
@@ -44,7 +44,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.equal((await streamed.usage).totalTokens, 7)
   })
 
-  test(`${name}: a tool is run between two steps, whole and streamed`, async () => {
+  test(`${name}: runs a tool between two steps, whole and streamed`, async () => {
     await using portico = await openPortico()
     const request = {
       model: modelOf(portico),
@@ -59,13 +59,13 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.equal((await streamed.steps).length, 2)
   })
 
-  test(`${name}: an object in the form of a schema`, async () => {
+  test(`${name}: returns an object in the form of a schema`, async () => {
     await using portico = await openPortico()
     const request = { model: modelOf(portico), prompt: '{"city":"Rome"}', output: Output.object({ schema: place }) }
     assert.deepEqual((await generateText(request)).output, { city: 'Rome' })
   })
 
-  test(`${name}: errors before the first byte and in the middle`, async () => {
+  test(`${name}: reports errors before the first byte and in the middle`, async () => {
     await using portico = await openPortico()
     const model = modelOf(portico)
     await assert.rejects(generateText({ model, prompt: '/fail 400', maxRetries: 0 }), (error) => {
@@ -80,7 +80,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.equal(await finishReason, finish)
   })
 
-  test(`${name}: an abort takes effect`, async () => {
+  test(`${name}: an abort ends the stream`, async () => {
     await using portico = await openPortico()
     const controller = new AbortController()
     const prompt = '/slow 20\n/length 1000'

@@ -181,7 +181,7 @@ test('a server that stops lets an answer go on for a while, then ends its stream
   assert.deepEqual(chunksOf(text).at(-1)?.error, error)
 })
 
-test('below /v1 chat completions are the same', async () => {
+test('chat completions below /v1 are the same as below /api/v1', async () => {
   await using stub = await startStub(answers(200, { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }))
   await using portico = await openWith(stub)
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }

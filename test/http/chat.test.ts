@@ -24,7 +24,7 @@ test('a question is answered with a whole completion', async () => {
   )
 })
 
-test('a word of megabytes counts as many tokens, in questions and answers', async () => {
+test('a word of several megabytes counts as many tokens, in a prompt and in an answer', async () => {
   await using portico = await openPortico()
   // The answer repeats a million characters.
   const { usage } = await askChat(portico, say('x'.repeat(3e6)))

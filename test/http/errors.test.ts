@@ -163,7 +163,7 @@ test('a service that is not there, or too slow, is 503', async () => {
   assert.deepEqual(await slow.json(), { _tag, message: 'The request took too long', service: 'session' })
 })
 
-test('below /api/v1, an unavailable service is named', async () => {
+test('an unavailable service is named below /api/v1', async () => {
   let code = Code.Unavailable
   await using facade = await openFacade({
     inference: {

@@ -67,7 +67,7 @@ test('refuses an impossible cost or usage by its member, in a session and in eac
   assert.equal((await portico.post(IMPORT, body)).status, 200)
 })
 
-test('however much was imported, the totals of a session and the statistics of its workspace are answered', async () => {
+test('the totals of a session and the statistics of its workspace are returned, however much was imported', async () => {
   await using portico = await openPortico()
   const most = { cost: MOST_COST, tokens: ALL_TOKENS }
   const steps = Array.from({ length: 1_000 }, (_, n) => step(`${n}`, most))

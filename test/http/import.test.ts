@@ -215,7 +215,7 @@ test('session.import refuses ids that exist and a parent that does not, and noth
   assert.equal((await portico.post(IMPORT, { info: { ...info, parentID: 'ses_there' }, messages })).status, 200)
 })
 
-test('of several imports of one id at once one succeeds, and the others are refused as if it were there already', async () => {
+test('one of several imports of one id at once succeeds, and the others are refused as if it existed already', async () => {
   await using portico = await openPortico()
   const others = {
     status: 409,

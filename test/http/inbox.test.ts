@@ -198,7 +198,7 @@ test('a cancelled input is refused when it is sent again', async () => {
   assert.deepEqual((await call(portico, 'GET', `${path}/message`)).json, { data: [], cursor: {} })
 })
 
-test('however many inputs wait, a resume lets all of them in before the model is called', async () => {
+test('a resume lets all waiting inputs in before the model is called, however many there are', async () => {
   await using portico = await openPortico()
   const session = await open(portico)
   for (let n = 0; n < 130; n++) {

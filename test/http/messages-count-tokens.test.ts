@@ -29,7 +29,7 @@ test('asks Anthropic for the number of tokens of a message, and sends only the m
   })
 })
 
-test('where the provider does not count, a token for three bytes is an estimate, and says so', async () => {
+test('a count is estimated at a token for three bytes, and marked so, if the provider does not count', async () => {
   await using stub = await startStub(answers(404, { error: { message: 'no such route' } }))
   await using portico = await openAnthropic(stub)
   for (const model of ['portico/echo', 'anthropic/claude-sonnet-5-5']) {

@@ -70,7 +70,7 @@ test('unknown paths below, and bytes that are not HTTP, are refused in the same 
   assert.equal(JSON.parse(refused.text).error.type, 'invalid_request_error')
 })
 
-test('another method, another type, and a body that is too long are refused as of Anthropic', async () => {
+test('another method, another type, and a body that is too long are refused in the form of Anthropic', async () => {
   await using facade = await openFacade({}, { PORTICO_PROMPT_LIMIT_BYTES: '1024' })
   const ask = async (method: string, headers: Record<string, string>, body?: string, at = path) => {
     const answer = await facade.fetch(at, { method, headers: { ...key, ...headers }, ...(body && { body }) })
@@ -99,7 +99,7 @@ test('another method, another type, and a body that is too long are refused as o
   ])
 })
 
-test('an error that comes late is the same envelope, after white space or as the last event', async () => {
+test('a late error has the same envelope, after white space or as the last event', async () => {
   const silent = Promise.withResolvers<never>()
   await using facade = await openFacade(
     {
@@ -165,7 +165,7 @@ test('every answer of an operation that generates names its generation, a refusa
 
 const asks = { ...bearer, ...json, 'x-openrouter-metadata': 'enabled' }
 
-test('an error is sent with how far the request came when the request wants that: in time, late, and in a stream', async () => {
+test('a request for metadata gets an error with how far it came: in time, late, and in a stream', async () => {
   const failure = new Rejection('PROVIDER_UNAVAILABLE', {
     ...{ provider: 'p', model: 'p/real', status: '529', message: 'Full' },
   })

@@ -18,7 +18,7 @@ const usage = {
   },
 }
 
-test('a message, whole, has every member, and its generation is named', async () => {
+test('a whole message has every member, and names its generation', async () => {
   await using portico = await openPortico()
   const answer = await post(portico, hello)
   const message = (await answer.json()) as { id: string }
@@ -39,7 +39,7 @@ test('a message, whole, has every member, and its generation is named', async ()
   assert.equal(answer.headers.get('request-id'), answer.headers.get('x-generation-id'))
 })
 
-test('a message, streamed, in exact wire form', async () => {
+test('a streamed message has the exact wire form', async () => {
   await using portico = await openPortico()
   const events = await stream(portico, hello)
   const id = events[0]?.message.id

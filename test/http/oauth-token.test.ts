@@ -54,7 +54,7 @@ function expectError({ status, headers, text }: RawAnswer, expected: [number, st
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', what)
 }
 
-test('a token is exchanged: the five members, and nothing is kept', async () => {
+test('a token is exchanged for a response of the five members, which must not be cached', async () => {
   await using exchange = await openExchange()
   const { status, headers, text } = await postToken(exchange.url, tokenForm())
   assert.equal(status, 200)
@@ -197,7 +197,7 @@ test('53: bad percent escapes and NUL are text, and fit nothing', async () => {
   )
 })
 
-test('54: another method is 405 with Allow; no CORS header is sent, whatever origins are configured', async () => {
+test('54: another method is 405 with Allow, and no CORS header is sent for any configured origin', async () => {
   await using exchange = await openExchange({ PORTICO_CORS_ORIGINS: 'https://app.example' })
   const ask = (method: string, headers: Record<string, string> = {}) =>
     rawRequest(exchange.url, { path: TOKEN_PATH, method, headers: { origin: 'https://app.example', ...headers } })
@@ -245,7 +245,7 @@ test('55: keys that could not be fetched say when they will be tried again', asy
   assert.deepEqual([status, headers['retry-after']], [503, '47'])
 })
 
-test('59: beyond the limit of an address requests are 429 before their body is read; other addresses are served', async () => {
+test('59: requests beyond the limit of an address are 429 before their body is read; other addresses are served', async () => {
   await using exchange = await openExchange({ PORTICO_EXCHANGES_PER_MINUTE: '3', PORTICO_TRUSTED_PROXIES: '127.0.0.1' })
   const from = (address: string, body = tokenForm()) => postToken(exchange.url, body, { 'x-forwarded-for': address })
   expectError(await from('192.0.2.1', 'x'), [400, 'invalid_request'], 'a malformed one counts')

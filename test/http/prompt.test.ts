@@ -202,7 +202,7 @@ test('a prompt without text is 400, as is one with an unknown member or a wrong 
   }
 })
 
-test('active and interrupt: a running session is listed, interrupted once, and then idle', async () => {
+test('a running session is listed as active, interrupted once, and then idle', async () => {
   await using portico = await openPortico()
   const id = await session(portico)
   const interrupt = async () => {

@@ -29,7 +29,7 @@ const weather = tool({
 })
 
 for (const [name, modelOf] of Object.entries(MODELS)) {
-  test(`${name}: text, whole and streamed`, async () => {
+  test(`${name}: returns text, whole and streamed`, async () => {
     await using portico = await openPortico()
     const request = { model: modelOf(portico), system: 'Be brief.', prompt: '/length 3' }
     const whole = await generateText(request)
@@ -39,7 +39,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.equal((await streamed.usage).totalTokens, 7)
   })
 
-  test(`${name}: a tool is run between two steps, whole and streamed`, async () => {
+  test(`${name}: runs a tool between two steps, whole and streamed`, async () => {
     await using portico = await openPortico()
     const request = {
       model: modelOf(portico),
@@ -55,7 +55,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.equal((await streamed.steps).length, 2)
   })
 
-  test(`${name}: an object in the form of a schema`, async () => {
+  test(`${name}: returns an object in the form of a schema`, async () => {
     await using portico = await openPortico()
     const output = Output.object({ schema: place })
     const { output: object } = await generateText({ model: modelOf(portico), prompt: '{"city":"Rome"}', output })

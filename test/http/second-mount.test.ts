@@ -18,7 +18,7 @@ async function typesOf(answer: Response): Promise<Set<string>> {
   return new Set(eventsOf(await answer.text()).map(({ type }) => type))
 }
 
-test('below /v1 responses stream OpenAI’s dialect, and history needs no ids', async () => {
+test('responses below /v1 stream OpenAI’s dialect, and history needs no ids', async () => {
   await using portico = await openPortico()
   const answer = await ask(portico, '/v1/responses', { input: history, stream: true })
   assert.equal(answer.status, 200)

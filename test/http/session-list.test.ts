@@ -55,7 +55,7 @@ test('limit and order hold on each page; with a cursor the filters beside it are
   assert.deepEqual(ids(third), ['ses_04'])
 })
 
-test('filters: search, directory, project with subpath, parent', async () => {
+test('filters select by text, directory, project with subpath, and parent', async () => {
   await using portico = await withSessions(3, (index) => ({ title: ['Fix 100% of it', 'Write', 'FIXTURE'][index] }))
   const other = await portico.post('/api/session', { id: 'ses_out', location: { directory: portico.outside } })
   await other.text()

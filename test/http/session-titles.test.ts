@@ -55,7 +55,7 @@ test('a slow title delays neither a step nor a waiting request', async () => {
   await stub.hungUp
 })
 
-test('where the title agent is disabled there are no titles', async () => {
+test('no title is generated if the title agent is disabled', async () => {
   await using stub = await startStub(answers(401, {}))
   await using portico = await openWith(stub, true)
   const client = new InstanceClient(portico.url)

@@ -154,7 +154,7 @@ test('inputs without text generate no title', async () => {
   assert.equal((await info(portico)).title, 'Count the steps')
 })
 
-test('session.view moves time.viewed forward, never past the end that was', async () => {
+test('session.view moves time.viewed forward, but never beyond the end of the last run', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1', title: 'One' })
   const view = async (idle: unknown) => (await portico.post('/api/session/ses_1/view', { idle })).status

@@ -57,7 +57,7 @@ test('a failure marks the span; a trace of a caller from elsewhere is not contin
   assert.notEqual(span.spanContext().traceId, traceId)
 })
 
-test('what a request says under `trace` is on the span of its generation, whatever its dialect', async () => {
+test('the member `trace` of a request is on the span of its generation, in any dialect', async () => {
   await using spans = await recordSpans()
   await using portico = await openPortico()
   const messages = [{ role: 'user', content: 'Hello' }]

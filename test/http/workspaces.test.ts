@@ -41,7 +41,7 @@ function as(key: string, portico: Portico) {
   }
 }
 
-test("another workspace's session does not exist, in any operation", async () => {
+test('a session of another workspace does not exist, in any operation', async () => {
   await using portico = await openTwo()
   const [one, two] = [as(ONE, portico), as(TWO, portico)]
   const location = { directory: portico.project }

@@ -50,7 +50,7 @@ for (const [name, env, path, right, wrong, body] of APIS) {
   })
 }
 
-test('behind a trusted proxy each of its clients has wrong keys of its own', async () => {
+test('wrong keys of the clients of a trusted proxy are counted for each client', async () => {
   await using facade = await openFacade({}, { PORTICO_TRUSTED_PROXIES: '127.0.0.0/8, ::1' })
   const wrong = async (forwarded: string): Promise<number> => {
     const headers = { authorization: 'Bearer sk-portico-wrong', 'x-forwarded-for': forwarded }

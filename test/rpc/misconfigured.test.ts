@@ -160,7 +160,7 @@ test('a wrong secret is one line on each side that names the setting, and never 
   assert.deepEqual(server.seen, ['Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET'])
 })
 
-test('a mistake of a caller counts as over when it has not happened for a while', async () => {
+test('a mistake of a caller is reported as over when it has not happened for a while', async () => {
   const { seen, logger } = lines()
   const complaint = new Complaint(logger, 'They do it', 10)
   complaint.happened()

@@ -107,7 +107,7 @@ test('the examples work when they are copied, without options', async () => {
   assert.deepEqual(states(await list(catalog)), { 'greeter.mjs': 'active', 'house-rules.ts': 'active' })
 })
 
-test('below a package.json with "type": "commonjs", a .mjs plugin works, and the error of a .js one says why it does not', async () => {
+test('a .mjs plugin works below a package.json with "type": "commonjs", and the error of a .js one explains why it does not', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'package.json': '{"type":"commonjs"}',

@@ -159,7 +159,7 @@ catalogTest('a resolved location is at most a second old', async (catalog) => {
   await assert.rejects(locationOf(catalog), rejection('LOCATION_NOT_FOUND', { directory: catalog.project }))
 })
 
-catalogTest('nothing that a repository configures is run', async (catalog) => {
+catalogTest('no command that a repository configures is run', async (catalog) => {
   const id = commit(catalog.project)
   const witness = join(catalog.outside, 'witness')
   const script = join(catalog.project, 'evil.sh')

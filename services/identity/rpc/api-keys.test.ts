@@ -86,7 +86,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('nothing on the disk contains a key', async () => {
+test('no file on the disk contains a key', async () => {
   await using identity = await openIdentity(connectLocal)
   const { secret } = await identity.create()
   for (const file of await readdir(identity.directory)) {

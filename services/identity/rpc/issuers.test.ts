@@ -138,7 +138,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('another organization, another kind of key and a plan without federation are refused', async () => {
+test('calls for another organization, with another kind of key or a plan without federation are refused', async () => {
   await using identity = await openIdentity(connectLocal)
   const { federation, organizationId, as } = identity
   const { issuerId } = await createIssuer(identity)

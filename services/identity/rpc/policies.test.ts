@@ -243,7 +243,7 @@ test('a policy shows whether its issuer has been deleted, in every operation, un
   assert.deepEqual(await seen(), new Set([false]))
 })
 
-test('another organization, another kind of key and a plan without federation are refused', async () => {
+test('calls for another organization, with another kind of key or a plan without federation are refused', async () => {
   await using policies = await openPolicies(connectLocal)
   const { federation, organizationId, as }: TestIdentity = policies.identity
   const { policy } = await policies.added()

@@ -111,7 +111,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual((await usage.listActivity({ keyId: 'key_9' }, byKey)).activities, [])
   })
 
-  test(`${name}: another workspace finds nothing, and requests are checked`, async () => {
+  test(`${name}: requests are checked, and no row of another workspace is found`, async () => {
     await using service = await open(connect)
     const { usage, ask } = service
     await ask()

@@ -94,7 +94,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(seen, ['ses_0', 'ses_1', 'ses_2', 'ses_3', 'ses_4', 'ses_5'])
   })
 
-  test(`another workspace's token, a changed one and bad arguments are refused (${name})`, async () => {
+  test(`a token of another workspace, a changed one and bad arguments are refused (${name})`, async () => {
     await using service = await withSessions(connect, 3)
     const { nextPageToken } = await service.client.listSessions({ pageSize: 1 }, service.as())
     for (const pageToken of [`${nextPageToken}A`, 'not a token', nextPageToken?.slice(1)]) {

@@ -74,7 +74,7 @@ test('permission given for good is for that file, in every session of the projec
   assert.equal(await textOf(tools, '.opencode/agents/b.md'), undefined)
 })
 
-test('permission for a file in one directory does not cover its namesake in another', async () => {
+test('permission for a file in one directory does not cover a file of the same name in another', async () => {
   await using tools = await openGuarded()
   const { service, catalog } = tools
   await tools.create()

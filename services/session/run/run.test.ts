@@ -308,7 +308,7 @@ test('a parked prompt runs nothing until another one wakes the session', async (
   assert.deepEqual(seen, ['user', 'user', 'assistant', 'idle'])
 })
 
-test('no more sessions run at once than allowed, and the others follow', async () => {
+test('at most the allowed number of sessions run at once, and the others follow', async () => {
   await using service = await openSessionService({ maxRuns: 1 })
   await service.create('ses_1')
   await service.create('ses_2')

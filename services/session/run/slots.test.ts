@@ -18,7 +18,7 @@ function queue(slots: Slots) {
   }
 }
 
-test('no more slots are given than there are, and the longest waiter comes first', async () => {
+test('at most as many slots are given as there are, and the longest waiter comes first', async () => {
   const { held, take } = queue(new Slots(2))
   const a = await take('a')
   const b = await take('b')

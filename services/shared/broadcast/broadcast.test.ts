@@ -104,7 +104,7 @@ test('a reader that joins gets the items after its position, or, without one, la
   ])
 })
 
-test('covers nothing before a gap', async () => {
+test('positions before a gap are not covered', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -197,7 +197,7 @@ test('keeps only the newest of the items that every reader has read', async () =
   assert.ok(!shared.covers('10001') && shared.covers('13000'))
 })
 
-test('a failure comes after what was there before, to everybody', async () => {
+test('a failure reaches every reader after the items that came before it', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -209,7 +209,7 @@ test('a failure comes after what was there before, to everybody', async () => {
   await assert.rejects(slow.next(), /cut/)
 })
 
-test('a reader that leaves while it waits ends; the last one that lets go closes the stream', async () => {
+test('a reader that leaves ends its wait; the stream closes when its last user releases it', async () => {
   const { shared, emit, closed } = stream()
   const uses = [shared.use(), shared.use()]
   emit('+10')

@@ -47,7 +47,7 @@ test('looks for transactions to end once a second at most', async () => {
   assert.deepEqual([looked(), killed], [1, []])
 })
 
-test('a server that does not permit it is left alone', async () => {
+test('a server that does not permit listing transactions gets only one such request', async () => {
   const { end, looked } = scripted(new MongoServerError({ message: 'not authorized', code: 13 }))
   assert.equal(await end(), false)
   assert.equal(looked(), 1)

@@ -123,7 +123,7 @@ test('a store that cannot be written from the beginning is unusable until it can
   assert.deepEqual([watch.state(), lines], [{ ok: true }, []])
 })
 
-test('two failures in a row do not count', async () => {
+test('two failures in a row do not make a store unusable', async () => {
   const { store, watch } = open({})
   using _ = watch
   let changes = 0
@@ -140,7 +140,7 @@ test('two failures in a row do not count', async () => {
   assert.deepEqual([watch.state(), changes], [{ ok: true }, 0])
 })
 
-test('a call that fails because of the store reports it, and has the store probed at once', async () => {
+test('a call that fails because of the store is refused as such, and has the store probed at once', async () => {
   const { store, watch, port } = open({ probeMs: 1_000_000 })
   using _ = watch
   assert.equal(await port.work(), 'done')
@@ -164,7 +164,7 @@ test('a call that does not end in time is given up; only the first item of a str
   await assert.rejects(port.stream()[Symbol.asyncIterator]().next(), late)
 })
 
-test('the calls of one request have that time together, and each request its own', async (t) => {
+test('the calls of one request share a time limit, and each request has its own', async (t) => {
   const time = stoppedTime(t)
   const { watch, port } = open({ probeMs: 1_000_000, limitMs: 400, clock: time.clock })
   using _ = watch
@@ -188,7 +188,7 @@ test('the calls of one request have that time together, and each request its own
   await time.passDuring(port.take(250))
 })
 
-test('a store that was just written is not probed, and one that was only read is', async (t) => {
+test('a store is probed unless it was just written; reads do not count', async (t) => {
   const probeMs = 400
   const time = stoppedTime(t)
   const { store, watch, port } = open({ probeMs, clock: time.clock })

@@ -334,7 +334,7 @@ test('a request connects to the address that was checked: its name is resolved o
   assert.equal(issuer.seen.length, 1)
 })
 
-test('of several checked addresses, one that answers is used', async () => {
+test('one that responds of several checked addresses is used', async () => {
   await using issuer = await startIssuer()
   const url = `https://localhost:${issuer.port}`
   issuer.answer = publishes(url, () => [key])

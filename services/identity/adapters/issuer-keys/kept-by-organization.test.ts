@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeptByOrganization } from './kept-by-organization.ts'
 
-test('beyond the total size, the largest organization forgets what it used least recently', () => {
+test('the largest organization loses its least recently used entries when the total size is exceeded', () => {
   const kept = new KeptByOrganization<{ readonly value: number }>(100)
   const keep = (organizationId: string, id: number, size: number) => {
     kept.keep(organizationId, `${id}`, { value: id }, size)

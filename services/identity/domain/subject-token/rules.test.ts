@@ -97,7 +97,7 @@ test('the token type check requires the claim, not the header, to equal its valu
   assert.equal(checkTokenType(claims, { checks }).verdict, Result.SKIPPED)
 })
 
-test('what was expected and found is shown as JSON, to show the type, and shortened', () => {
+test('expected and found values are shown as JSON, which shows their type, and shortened', () => {
   const step = (init: MessageInitShape<typeof ExchangeStepSchema>) => create(ExchangeStepSchema, init)
   const [name, tokenType] = ['token_type', '1'] as const
   const failed = { name, verdict: Result.FAILED, expected: '"1"', found: '1' } as const

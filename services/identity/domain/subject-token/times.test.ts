@@ -72,7 +72,7 @@ test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, and the lifeti
   assert.equal(expiry(NOW + 10), NOW + 10)
 })
 
-test('what was expected and found is shown in seconds', () => {
+test('expected and found times are shown in seconds', () => {
   const verdict = checkExpiry({ exp: NOW - 1, iat: NOW - 2, sub: 'a' }, NOW * 1000 + 999, 60)
   const expected = create(ExchangeStepSchema, {
     name: 'expiry',

@@ -80,7 +80,7 @@ test('an error event is rejected by its type, before and after the first word', 
   }
 })
 
-test('the body: system apart, results as the user’s, thoughts with their proof, cache markers, structured output', () => {
+test('a request has its system text apart, results as the user’s, thoughts with their proof, cache markers and structured output', () => {
   const request = generationRequest({
     modelId: 'claude-sonnet-4-6',
     messages: [
@@ -168,7 +168,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
   })
 })
 
-test('thinking: by effort where the model decides itself, by a budget below the limit where it does not', () => {
+test('thinking is requested by effort where the model decides itself, else by a budget below the limit', () => {
   const thinking = (request: RequestInit): unknown => {
     const { thinking, output_config: output, max_tokens: max } = anthropicBody(generationRequest(request))
     return { thinking, output, max }

@@ -254,7 +254,7 @@ test('Anthropic’s own blocks come whole, even if they were streamed in deltas'
   ])
 })
 
-test('above 21,333 tokens a whole answer is streamed, too; betas go along, with that of a fast answer', async () => {
+test('a whole answer of more than 21,333 tokens is requested as a stream, and betas are sent along, with that of a fast answer', async () => {
   for (const [maxOutputTokens, streamed] of [
     [21_333, false],
     [21_334, true],

@@ -88,7 +88,7 @@ test('a 200 that is not an event stream is refused, a known error in it by its c
   }
 })
 
-test('anything that looks like a key in an error of a stream or a whole answer is not passed on', async () => {
+test('a text that looks like a key is not passed on from an error, streamed or whole', async () => {
   const error = { code: 429, message: `key sk-proj-1234****5678 is out, ${key}, ${header}` }
   const shown = { provider: 'p', status: '429', message: 'key sk-*** is out, ***, ***' }
   await using streamed = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))

@@ -152,7 +152,7 @@ test('keeps the text of an answer that overflows the context in the middle of it
   }
 })
 
-test('however a provider is configured, it counts tokens where it can, and says what changes the cost of a request', async () => {
+test('a provider in any configuration counts tokens where its API can, and reports what changes the cost of a request', async () => {
   for (const config of [{}, { alwaysStream: true }, { cache: '1h' as const }]) {
     await using opened = await open({ protocol: 'anthropic', ...config }, answers(200, { input_tokens: 42 }))
     assert.equal(await opened.provider.countTokens?.(generationRequest(), signal), 42n)

@@ -66,7 +66,7 @@ test('compactions count by their usage, and are not steps', () => {
   assert.deepEqual(stats.total, { stepCount: 1, tokens: { ...NO_TOKENS, input: 4, output: 2 }, costNanos: 10n })
 })
 
-test('sums of steps, of compactions and of all stay numbers that the answer can show', () => {
+test('sums of steps, of compactions and of both never exceed the numbers that the answer can show', () => {
   const tokens = { ...NO_TOKENS, input: Number.MAX_SAFE_INTEGER, output: Number.MAX_SAFE_INTEGER - 1 }
   const huge = { tokens, costNanos: 2n ** 63n - 1n }
   const compactions = [step(0, { type: 'compaction', ...huge }), step(1, { type: 'compaction', ...huge })]
