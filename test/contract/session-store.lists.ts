@@ -14,7 +14,10 @@ export function listCases(test: StoreTest): void {
     assert.deepEqual(await list(store, { order: Order.DESCENDING }), ids.toReversed())
   })
 
-  test('a list goes on after any item, both ways, and has at most so many', async ({ store, clock }) => {
+  test('a list goes on after any session, both ways, and has at most the requested number', async ({
+    store,
+    clock,
+  }) => {
     await fill(store, clock)
     const first = await listed(store, { limit: 4, order: Order.DESCENDING })
     const after = first[3] as Session

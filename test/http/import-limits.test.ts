@@ -166,7 +166,7 @@ function user(id: string, members: object) {
   return { id, type: 'user', time: { created: 1 }, text: 'Hi', ...members }
 }
 
-test('a message of an import has so many parts, pieces and bytes at most; the service says so, and names its place', async () => {
+test('a message of an import has a limited number of parts, pieces and bytes; the service refuses more, and names its place', async () => {
   await using portico = await openPortico()
   const send = (id: string, ...messages: object[]) =>
     portico.post(IMPORT, { info: { id, cost: 0, tokens, time: { created: 1 } }, messages })

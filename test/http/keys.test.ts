@@ -71,7 +71,7 @@ test('only management keys manage keys, and they cannot be managed themselves', 
   assert.deepEqual((await keys.list({ workspaceId: data[0]?.workspaceId ?? '' })).data, data)
 })
 
-test('a workspace is one UUID wherever it is shown; the operator’s name of it is taken, too', async () => {
+test('a workspace is shown as the same UUID everywhere, and the operator’s name of it is accepted as well', async () => {
   await using portico = await openPortico()
   const send = async (path: string, key: string, body?: object): Promise<Json> => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

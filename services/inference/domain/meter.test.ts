@@ -38,7 +38,7 @@ function metered(...usages: Usage[]) {
   return { meter, last: lastOf(meter, ...usages.map((usage) => report(usage)), finished) }
 }
 
-test('a usage that cannot be true counts as none reported, and is estimated, whichever of its numbers it is', () => {
+test('an implausible usage counts as unreported, and is estimated, whichever of its numbers is implausible', () => {
   for (const name of Object.keys(usual).filter((name) => name.endsWith('Tokens'))) {
     for (const tokens of [1_000_000_001n, 2n ** 53n - 1n, 2n ** 63n, 10n ** 30n]) {
       const { meter, last } = metered({ ...usual, [name]: tokens })

@@ -5,7 +5,7 @@ import { silentLogger } from '#test/support/transports.ts'
 import type { Ledger, LedgerProgress } from '../ports/ledger.ts'
 import { RowKeeper } from './row-keeper.ts'
 
-test('every three seconds the rows of dead processes are settled, and rows that grew are noted, whatever the last try did', async (t) => {
+test('rows of dead processes are settled every three seconds, and rows that grew are noted, even if the last try failed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let settled = 0
   const noted: LedgerProgress[] = []

@@ -56,7 +56,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a repeated decision is made from what was known before, whatever has ended meanwhile', async () => {
+test('an update whose decision is repeated changes the same, even if a title was completed meanwhile', async () => {
   const newId = (prefix: string) => `${prefix}_1`
   const { state } = newSession(input(), 1, newId).revision
   const titling = 'msg_0-title'

@@ -157,7 +157,7 @@ test('a project without a README, or that it may not look into, is described as 
   assert.match(refused.text, /^I could not list the directory\./)
 })
 
-test('/length answers exactly so many words; a limit of tokens cuts any answer', async () => {
+test('/length answers with exactly that number of words; a limit of tokens cuts any answer', async () => {
   const words = async (text: string, maxOutputTokens?: number): Promise<[number, FinishReason | undefined]> => {
     const { text: said, reasoning, reason } = await turn([user(text)], { maxOutputTokens })
     return [`${reasoning} ${said}`.split(/\s+/).filter(Boolean).length, reason]

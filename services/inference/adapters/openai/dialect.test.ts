@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dialectOf } from './dialect.ts'
 
-test('the host decides the dialect, whatever the provider is called; behind another host its id does', () => {
+test('the host of a provider decides its dialect; if the host is unknown, its id does', () => {
   for (const [id, baseUrl, dialect] of [
     ['eu-openai', 'https://eu.api.openai.com/v1', 'openai'],
     ['mine', 'https://api.openai.com/v1', 'openai'],

@@ -259,7 +259,7 @@ test('the proof of a call is known when the call begins, even if it comes before
   }
 })
 
-test('a streamed text with log probabilities is parsed, whatever was learned from those without', () => {
+test('a streamed text with log probabilities is parsed even after a text without any', () => {
   const mapper = new OpenaiMapper('p', [])
   const said = (content: string, logprobs: unknown = null) =>
     mapper.push(JSON.stringify({ choices: [{ delta: { content }, logprobs, finish_reason: null }] }))

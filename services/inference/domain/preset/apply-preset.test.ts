@@ -127,7 +127,7 @@ test('hosted tools are united by type, by name if there may be several, and for 
   assert.deepEqual(merged({ hostedTools: [one] }, { hostedTools: advisors }).hostedTools, [advisors[0], one])
 })
 
-test('a hosted tool with a name is identified by it, whatever the date in its type and whoever runs it', () => {
+test('a hosted tool with a name is identified by it, not by the date in its type or by who runs it', () => {
   const format = 'anthropic-claude-v1'
   const [older, newer, bash] = [
     hosted('web_search_20250305', { name: 'web_search' }, format),
