@@ -122,7 +122,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
   })
 
   test('is written by all processes in the end when several write it all the time', async () => {
-    await using fixture = await open()
+    await using fixture = await open('&serverSelectionTimeoutMS=600000')
     const [store] = fixture.stores
     await store.createSession(W, newSession())
     await Promise.all(
