@@ -19,8 +19,19 @@ export interface Column<V = unknown, S extends Stored = Stored> {
   decode(stored: S): V
 }
 
+/** In a document of MongoDB: another one, or a list of such. `D` is what is stored. */
+export interface Nested<D = unknown> {
+  readonly type: 'DOCUMENT' | 'DOCUMENTS'
+  readonly columns: Columns
+  /** Of the type alone; no description has it. */
+  readonly stored?: D
+}
+
 /** Columns by their names, which the members of a record have, too. */
 export type Columns = Readonly<Record<string, Column>>
+
+/** Those of a collection of MongoDB. */
+export type MongoColumns = Readonly<Record<string, Column | Nested>>
 
 type ValueOf<C> = C extends Column<infer V, infer _> ? V : never
 
@@ -33,8 +44,8 @@ type RecordInit<C extends Columns> = {
 } & Partial<RecordOf<C>>
 
 /** What is stored in such columns, as it is stored: a row of SQLite, and a document of MongoDB without its key. */
-export type RowOf<C extends Columns> = {
-  readonly [N in keyof C]: C[N] extends Column<infer _, infer S> ? S : never
+export type RowOf<C extends MongoColumns> = {
+  readonly [N in keyof C]: C[N] extends Column<infer _, infer S> ? S : C[N] extends Nested<infer D> ? D : never
 }
 
 /**
@@ -42,7 +53,11 @@ export type RowOf<C extends Columns> = {
  * documents and projections are made from it (`sqlite-table.ts`, `mongo-table.ts`), and so is the digest by which a
  * store of another form is refused.
  */
-export interface Table<C extends Columns = Columns, O extends Columns = Columns, M extends Columns = Columns> {
+export interface Table<
+  C extends Columns = Columns,
+  O extends Columns = Columns,
+  M extends MongoColumns = MongoColumns,
+> {
   readonly name: string
   readonly columns: C
   /** Undefined: there is no such table in SQLite. */
@@ -69,9 +84,11 @@ export interface Table<C extends Columns = Columns, O extends Columns = Columns,
 type None = Record<never, never>
 
 /** Infers the types of a table. */
-export function defineTable<const C extends Columns, const O extends Columns = None, const M extends Columns = None>(
-  table: Table<C, O, M>,
-): Table<C, O, M> {
+export function defineTable<
+  const C extends Columns,
+  const O extends Columns = None,
+  const M extends MongoColumns = None,
+>(table: Table<C, O, M>): Table<C, O, M> {
   return table
 }
 
@@ -136,6 +153,16 @@ export function optional<V, S extends Stored>(column: Column<V, S>): Column<V | 
 /** A text that may be longer than 64 KiB. */
 export function long<V>(column: Column<V, string>): Column<V, string> {
   return { ...column, isLong: true }
+}
+
+/** A document in a document. The columns describe its members, for the digest, and convert nothing. */
+export function document<D>(columns: { readonly [N in keyof NonNullable<D>]-?: Column }): Nested<D> {
+  return { type: 'DOCUMENT', columns }
+}
+
+/** A list of such documents. */
+export function documents<D>(columns: { readonly [N in keyof D]-?: Column }): Nested<readonly D[]> {
+  return { type: 'DOCUMENTS', columns }
 }
 
 /** The fields of a record. */

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Collection, MongoServerError } from 'mongodb'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type AccountDocument, type AccountState, type HoldEntry, stateOf } from './account-document.ts'
+import type { HoldEntry } from '../tables/accounts.ts'
+import { type AccountDocument, type AccountState, stateOf } from './account-document.ts'
 
 const DUPLICATE_KEY = 11_000
 const MOST_ACCOUNTS = 1_000

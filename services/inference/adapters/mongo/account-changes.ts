@@ -9,9 +9,8 @@ import {
   settling,
 } from '#services/inference/domain/ledger/account.ts'
 import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
-import { WORKSPACE } from '../tables/accounts.ts'
+import { type HoldEntry, WORKSPACE } from '../tables/accounts.ts'
 import type { AccountBook } from './account-book.ts'
-import type { HoldEntry } from './account-document.ts'
 
 /** A request that wants to hold an amount. */
 export interface Reservation {

@@ -1,27 +1,9 @@
 import { type Account, EMPTY_ACCOUNT } from '#services/inference/domain/ledger/account.ts'
 import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import { fromRow } from '#shared/stores/table.ts'
-import { accountColumns, type accounts } from '../tables/accounts.ts'
+import { accountColumns, type accounts, type HoldEntry } from '../tables/accounts.ts'
 
-/** What one request holds in an account while it runs. */
-export interface HoldEntry {
-  /** Generated for each opening: whoever removes the hold counts the cost of the request, so it is counted once. */
-  readonly name: string
-  readonly requestId: string
-  readonly process: string
-  readonly nanos: bigint
-  readonly inputTokens: bigint
-  readonly minute: number
-  /** The request is being closed. */
-  readonly ending?: boolean
-  /** Its output then, for whoever has to settle it. */
-  readonly outputTokens?: bigint
-}
-
-export interface AccountDocument
-  extends MongoDocument<typeof accounts, { readonly workspaceId: string; readonly owner: string }> {
-  readonly holds: readonly HoldEntry[]
-}
+export type AccountDocument = MongoDocument<typeof accounts, { readonly workspaceId: string; readonly owner: string }>
 
 export interface AccountState {
   readonly account: Account

@@ -97,7 +97,8 @@ export class MongoLedger implements Ledger {
       if (!this.#own.has(name)) throw storeUnavailable('A row was opened too late')
       isSent = true
       const metadata = Object.entries(opening.metadata).map(([k, v]) => ({ k, v }))
-      const row = { _id: { workspaceId, requestId }, ...openRow(opening, maxCost, now), metadata, process, hold: name }
+      const own = { metadata, process, hold: name, counted: null }
+      const row = { _id: { workspaceId, requestId }, ...openRow(opening, maxCost, now), ...own }
       await rows.insertOne(row, { maxTimeMS: MAX_TIME_MS })
       this.#own.opened(opening, name)
       // Nobody waits for it any more, or another process took this one for dead before it could find the row.

@@ -24,10 +24,9 @@ import {
   presetVersions,
   toPreset,
   toVersion,
-  type VersionRow,
 } from '../tables/presets.ts'
 
-type PresetDocument = MongoDocument<typeof presets, PresetKey> & { readonly designated: VersionRow }
+type PresetDocument = MongoDocument<typeof presets, PresetKey>
 type VersionDocument = MongoDocument<typeof presetVersions>
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const

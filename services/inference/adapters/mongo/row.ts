@@ -3,18 +3,12 @@ import { difference, type Spent } from '#services/inference/domain/ledger/accoun
 import type { MongoDocument } from '#shared/stores/mongo-table.ts'
 import { type ledger, spentOf, toRecord } from '../tables/ledger.ts'
 
-export interface Row
-  extends MongoDocument<typeof ledger, { readonly workspaceId: string; readonly requestId: string }> {
-  /** Here any text may be a name, unlike in a document. */
-  readonly metadata: readonly { readonly k: string; readonly v: string }[]
-  /** What was counted under another hold when the row was mistaken for lost. */
-  readonly counted?: Spent
-}
+export type Row = MongoDocument<typeof ledger, { readonly workspaceId: string; readonly requestId: string }>
 
 export function recordOf(row: Row): GenerationRecord {
   return toRecord(row, Object.fromEntries(row.metadata.map(({ k, v }) => [k, v])))
 }
 
 export function spentUnderHold(row: Row): Spent {
-  return row.counted === undefined ? spentOf(row) : difference(row.counted, spentOf(row))
+  return row.counted === null ? spentOf(row) : difference(row.counted, spentOf(row))
 }

@@ -1,4 +1,5 @@
-import { defineTable, integer, text, wide } from '#shared/stores/table.ts'
+import type { Hold } from '#services/inference/domain/ledger/account.ts'
+import { defineTable, documents, flag, integer, optional, text, wide } from '#shared/stores/table.ts'
 
 /** Owner of the account of a whole workspace; no key has that id. */
 export const WORKSPACE = '*'
@@ -16,6 +17,18 @@ export const accountColumns = {
   heldRequests: integer(),
 }
 
+/** What one request holds in an account while it runs. */
+export interface HoldEntry extends Hold {
+  /** Generated for each opening: whoever removes the hold counts the cost of the request, so it is counted once. */
+  readonly name: string
+  readonly requestId: string
+  readonly process: string
+  /** The request is being closed. */
+  readonly ending?: boolean
+  /** Its output then, for whoever has to settle it. */
+  readonly outputTokens?: bigint
+}
+
 /** Of each key and each workspace. */
 export const accounts = defineTable({
   name: 'accounts',
@@ -25,6 +38,16 @@ export const accounts = defineTable({
     columns: {
       /** Incremented by each change, so that nobody overwrites a change made since they read it. */
       revision: integer(),
+      holds: documents<HoldEntry>({
+        name: text(),
+        requestId: text(),
+        process: text(),
+        nanos: wide(),
+        inputTokens: wide(),
+        minute: integer(),
+        ending: optional(flag()),
+        outputTokens: optional(wide()),
+      }),
     },
     indexes: [
       {

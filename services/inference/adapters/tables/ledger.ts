@@ -15,6 +15,8 @@ import { highestCost, type MaxCost } from '#services/inference/domain/ledger/adm
 import { type LedgerClosing, type LedgerOpening, PROCESS_LOST } from '#services/inference/ports/ledger.ts'
 import {
   defineTable,
+  document,
+  documents,
   flag,
   fromRow,
   integer,
@@ -98,8 +100,16 @@ export const ledger = defineTable({
     },
   },
   mongo: {
-    /** The process that opened it, and the name of its hold in the accounts. */
-    columns: { process: text(), hold: text() },
+    columns: {
+      /** The process that opened it. */
+      process: text(),
+      /** The name of its hold in the accounts. */
+      hold: text(),
+      /** Here any text may be a name, unlike in a document. */
+      metadata: documents<{ readonly k: string; readonly v: string }>({ k: text(), v: text() }),
+      /** What was counted under another hold when the row was mistaken for lost; else null. */
+      counted: document<Spent | null>({ nanos: wide(), inputTokens: wide(), outputTokens: wide() }),
+    },
     indexes: [{ name: 'ledgerByTime', key: { workspaceId: 1, finishTime: 1 } }],
   },
 })

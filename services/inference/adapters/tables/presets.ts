@@ -11,6 +11,7 @@ import type { PresetDraft, PresetInUse } from '#services/inference/ports/preset-
 import type { JsonObject } from '#shared/json.ts'
 import {
   defineTable,
+  document,
   fromRow,
   integer,
   json,
@@ -21,33 +22,6 @@ import {
   text,
   toRow,
 } from '#shared/stores/table.ts'
-
-export const presets = defineTable({
-  name: 'presets',
-  columns: {
-    presetId: text(),
-    slug: text(),
-    workspaceId: text(),
-    name: text(),
-    description: optional(text()),
-    status: integer<Status>(),
-    statusUpdateTime: optional(integer()),
-    createTime: integer(),
-    updateTime: integer(),
-    creatorKeyId: optional(text()),
-    designatedVersionId: text(),
-  },
-  sqlite: {
-    columns: {
-      /** The designated one, which MongoDB has as a whole in the document, so that a request needs one read. */
-      version: integer(),
-    },
-    primaryKey: ['workspaceId', 'slug'],
-    withoutRowid: true,
-    indexes: { presetsByTime: '(workspaceId, updateTime)' },
-  },
-  mongo: { indexes: [{ name: 'presetsByTime', key: { workspaceId: 1, updateTime: -1, slug: 1 } }] },
-})
 
 const versionColumns = {
   versionId: text(),
@@ -74,8 +48,39 @@ export const presetVersions = defineTable({
   mongo: { indexes: [{ name: 'versionsOfPresets', key: { presetId: 1, version: 1 }, unique: true }] },
 })
 
-export type PresetRow = RowOf<typeof presets.columns>
 export type VersionRow = RowOf<typeof presetVersions.columns>
+
+export const presets = defineTable({
+  name: 'presets',
+  columns: {
+    presetId: text(),
+    slug: text(),
+    workspaceId: text(),
+    name: text(),
+    description: optional(text()),
+    status: integer<Status>(),
+    statusUpdateTime: optional(integer()),
+    createTime: integer(),
+    updateTime: integer(),
+    creatorKeyId: optional(text()),
+    designatedVersionId: text(),
+  },
+  sqlite: {
+    columns: {
+      /** The designated one, which MongoDB has as a whole in the document, so that a request needs one read. */
+      version: integer(),
+    },
+    primaryKey: ['workspaceId', 'slug'],
+    withoutRowid: true,
+    indexes: { presetsByTime: '(workspaceId, updateTime)' },
+  },
+  mongo: {
+    columns: { designated: document<VersionRow>(presetVersions.columns) },
+    indexes: [{ name: 'presetsByTime', key: { workspaceId: 1, updateTime: -1, slug: 1 } }],
+  },
+})
+
+export type PresetRow = RowOf<typeof presets.columns>
 export type UsedRow = RowOf<typeof usedColumns>
 
 export interface PresetKey {
