@@ -22,12 +22,14 @@ export function permissionCases(test: StoreTest): void {
   test('a request waits, is listed oldest first, and is announced', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
+    const { fence } = lease
+    const first = request('per_b', { fence })
     const [event] = await eventsOf(store, 1, () => store.requestPermission(lease, request('per_b')))
-    assert.deepEqual(plain(event?.event), plain({ case: 'permissionAsked', value: { request: request('per_b') } }))
-    const second = request('per_a', { createTime: request('').createTime + 1 })
+    assert.deepEqual(plain(event?.event), plain({ case: 'permissionAsked', value: { request: first } }))
+    const second = request('per_a', { fence, createTime: request('').createTime + 1 })
     await store.requestPermission(lease, second)
-    assert.deepEqual(await store.listPermissionRequests(W), [request('per_b'), second])
-    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_b'), second])
+    assert.deepEqual(await store.listPermissionRequests(W), [first, second])
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [first, second])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_2'), [])
     assert.deepEqual(await store.listPermissionRequests(OTHER), [])
     assert.equal(await store.readPermissionAnswer(lease, 'per_a'), undefined)
@@ -59,9 +61,10 @@ export function permissionCases(test: StoreTest): void {
     await fixture.damage('requests', 'per_1', 'data')
     await fixture.damage('requests', 'per_3', 'data', 'null')
     const { store } = fixture
-    assert.deepEqual(await store.listPermissionRequests(W), [request('per_2')])
-    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_2')])
-    assert.deepEqual((await Array.fromAsync(store.waitingRequests(W))).flat(), [request('per_2')])
+    const others = [request('per_2', { fence: lease.fence })]
+    assert.deepEqual(await store.listPermissionRequests(W), others)
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), others)
+    assert.deepEqual((await Array.fromAsync(store.waitingRequests(W))).flat(), others)
     // A store that was opened again for the damage has no leases.
     await store.acquireLease('own_2', fixture.longMs)
     await store.replyPermission(W, 'ses_1', 'per_2', once)
@@ -118,7 +121,7 @@ export function permissionCases(test: StoreTest): void {
   test('a request of an older owner accepts no answer, settled or not; one of the new owner does', async (fixture) => {
     const { store, shortMs, longMs } = fixture
     const lease = await begin(fixture, shortMs)
-    await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
+    await store.requestPermission(lease, request('per_1'))
     await fixture.outlast()
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
@@ -127,7 +130,7 @@ export function permissionCases(test: StoreTest): void {
       await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', { reply, message: '' }), gone)
     }
     assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined)
-    await store.requestPermission(next, request('per_2', { fence: next.fence }))
+    await store.requestPermission(next, request('per_2'))
     await store.replyPermission(W, 'ses_1', 'per_2', { reply: PermissionReply.REJECT, message: 'no' })
     assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined, 'nor is it rejected with others')
     await store.settleAborted(next)

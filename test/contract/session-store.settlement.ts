@@ -12,10 +12,9 @@ export function settlementCases(test: StoreTest): void {
   test('permission answers that the older owner may not have read count: their calls have not begun, or were refused', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    const { fence } = lease
     const reply = (id: string, answer: PermissionReply, message = '') =>
       store.replyPermission(W, 'ses_1', id, { reply: answer, message })
-    const old = { messageId: 'msg_old', callId: 'ran', fence }
+    const old = { messageId: 'msg_old', callId: 'ran' }
     await store.recordStep(lease, {
       message: assistant('msg_old', { parts: [toolPart('ran', 'running')] }),
       events: [],
@@ -25,18 +24,17 @@ export function settlementCases(test: StoreTest): void {
     const settled = toolPart('ran', 'error', { completeTime: 5 })
     const ended = assistant('msg_old', { parts: [settled], completeTime: 5, finish: 'tool-calls' })
     await store.recordStep(lease, { message: ended, events: [] })
-    const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'earlier', 'none', 'ran', 'refused'] as const
+    const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'none', 'ran', 'refused'] as const
     const parts = names.map((id) => toolPart(id, 'running', { runTime: id === 'begun' ? 5 : undefined }))
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
     for (const id of names) {
       if (id === 'none' || id === 'ran') continue
-      const asked = id === 'earlier' ? {} : { fence }
-      await store.requestPermission(lease, request(`per_${id}`, { callId: id, ...asked }))
+      await store.requestPermission(lease, request(`per_${id}`, { callId: id }))
       if (id !== 'waits' && id !== 'refused' && id !== 'late') {
         await reply(`per_${id}`, id === 'always' ? PermissionReply.ALWAYS : PermissionReply.ONCE)
       }
     }
-    await store.requestPermission(lease, request('per_second_2', { callId: 'second', fence }))
+    await store.requestPermission(lease, request('per_second_2', { callId: 'second' }))
     await store.closePermission(lease, 'per_late', PermissionReply.REJECT, UNANSWERED.message)
     await store.closePermission(lease, 'per_second_2', PermissionReply.REJECT, 'not that')
     await store.closePermission(lease, 'per_refused', PermissionReply.REJECT, '')
@@ -54,7 +52,6 @@ export function settlementCases(test: StoreTest): void {
         ['second', 'permission.corrected', 'The user refused the call: not that'],
         ['late', UNANSWERED.type, UNANSWERED.message],
         ['waits', 'aborted', NOT_BEGUN],
-        ['earlier', 'aborted', UNKNOWN],
         ['none', 'aborted', UNKNOWN],
         ['ran', 'aborted', UNKNOWN],
         ['refused', 'permission.rejected', 'The user refused the call'],
@@ -67,7 +64,7 @@ export function settlementCases(test: StoreTest): void {
     const lease = await begin(fixture)
     const parts = [toolPart('call_1', 'running', { runTime: undefined }), toolPart('call_2', 'running')]
     await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
-    await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
+    await store.requestPermission(lease, request('per_1'))
     await admit(store, Delivery.STEER, 'msg_before')
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: PermissionReply.REJECT, message: '' })
     await admit(store, Delivery.QUEUE, 'msg_after')

@@ -176,7 +176,10 @@ export function callIn(part: AssistantPart | undefined): AssistantTool {
   return part.part.value
 }
 
-export function request(requestId: string, changes: Partial<PermissionRequest> = {}): PermissionRequest {
+export function request(
+  requestId: string,
+  changes: Exclude<MessageInitShape<typeof PermissionRequestSchema>, PermissionRequest> = {},
+): PermissionRequest {
   return create(PermissionRequestSchema, {
     requestId,
     sessionId: 'ses_1',

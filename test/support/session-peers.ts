@@ -86,7 +86,7 @@ export function scriptedPeers(): Peers {
       if (agentId === 'nobody' || (agentId === 'title' && !peers.titles))
         throw new Rejection('AGENT_NOT_FOUND', { agent_id: agentId })
       const permissions = [{ action: '*', resource: '*', effect: Effect.ALLOW }, ...peers.rules]
-      return { agent: { agentId: agentId ?? 'build', permissions, steps: peers.steps } }
+      return { agent: { agentId: agentId ?? 'build', permissions, steps: peers.steps }, generation: 'gen_1' }
     },
     listAgents: async () => ({ agents: peers.subagents.map((agent) => ({ mode: Mode.SUBAGENT, ...agent })) }),
     reloadLocations: async () => ({}),

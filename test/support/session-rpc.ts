@@ -149,7 +149,7 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
     },
     async getAgent(_, _directory, agentId = 'build') {
       if (agentId === 'nobody') throw ofCatalog(new Rejection('AGENT_NOT_FOUND', { agent_id: agentId }))
-      return { agent: create(AgentSchema, { agentId }), generation: '', instructions: [] }
+      return { agent: create(AgentSchema, { agentId }), generation: 'gen_1', instructions: [] }
     },
     listSubagents: async () => [],
     async listHooks() {

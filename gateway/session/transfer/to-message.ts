@@ -3,20 +3,21 @@ import type { z } from 'zod'
 import { compactionStatuses, type message, shellStatuses } from '#gateway/records/message.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
-import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import type { Compaction, CompactionSchema, Message, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachmentSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
 import { toNanos, toTokens } from './to-session.ts'
 import { type Path, toContentBytes, toError, toStep } from './to-step.ts'
 
 export type MessageJson = z.output<typeof message>
 type Of<T extends MessageJson['type']> = Extract<MessageJson, { type: T }>
-type Init = MessageInitShape<typeof MessageSchema>
+type Init = Exclude<MessageInitShape<typeof MessageSchema>, Message>
 type Kind = NonNullable<Init['kind']>
+type CompactionInit = Exclude<MessageInitShape<typeof CompactionSchema>, Compaction>
 
 /** A message of an import, with the content of its files; `at`: its place in the body. Rejects with BODY_INVALID. */
 export function toMessage(json: MessageJson, at: Path): Init {
-  const metadata = json.type === 'user' || json.type === 'synthetic' ? {} : { metadata: json.metadata }
-  return { messageId: json.id, createTime: json.time.created, kind: toKind(json, at), ...metadata } as Init
+  const metadata = json.type === 'user' || json.type === 'synthetic' ? undefined : json.metadata
+  return { messageId: json.id, createTime: json.time.created, kind: toKind(json, at), metadata }
 }
 
 function toKind(json: MessageJson, at: Path): Kind {
@@ -27,7 +28,7 @@ function toKind(json: MessageJson, at: Path): Kind {
       return { case: 'assistant', value: toStep(json, at) }
     case 'synthetic': {
       const { text, description, metadata } = json
-      return { case: 'synthetic', value: { text, description, metadata } } as Kind
+      return { case: 'synthetic', value: { text, description, metadata } }
     }
     case 'system':
       return { case: 'system', value: { text: json.text, description: json.description } }
@@ -55,14 +56,16 @@ function toKind(json: MessageJson, at: Path): Kind {
 }
 
 function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'user'>, at: Path): Kind {
-  const value = {
-    text,
-    files: files.map((file, i) => toFile(file, [...at, 'files', i])),
-    agents: agents.map(({ name, mention }) => ({ name, mention: mention ?? undefined })),
-    skills: skills.map(({ id: skillId, name, text, mention }) => ({ skillId, name, text, mention })),
-    metadata,
+  return {
+    case: 'user',
+    value: {
+      text,
+      files: files.map((file, i) => toFile(file, [...at, 'files', i])),
+      agents: agents.map(({ name, mention }) => ({ name, mention: mention ?? undefined })),
+      skills: skills.map(({ id: skillId, name, text, mention }) => ({ skillId, name, text, mention })),
+      metadata,
+    },
   }
-  return { case: 'user', value } as Kind
 }
 
 type FileJson = NonNullable<Of<'user'>['files']>[number]
@@ -76,27 +79,32 @@ function toFile(file: FileJson, at: Path): MessageInitShape<typeof FileAttachmen
 
 function toShell(json: Of<'shell'>): Kind {
   const { shellID: shellId, command, status, exit, output, time } = json
-  const value = {
-    shellId,
-    command,
-    status: shellStatuses.toProto(status),
-    exitCode: exit,
-    output,
-    completeTime: time.completed,
+  return {
+    case: 'shell',
+    value: {
+      shellId,
+      command,
+      status: shellStatuses.toProto(status),
+      exitCode: exit,
+      output,
+      completeTime: time.completed,
+    },
   }
-  return { case: 'shell', value }
 }
 
 function toCompaction(json: Of<'compaction'>): Kind {
-  const begun = { status: compactionStatuses.toProto(json.status), manual: json.reason === 'manual' }
+  const begun: CompactionInit = { status: compactionStatuses.toProto(json.status), manual: json.reason === 'manual' }
   if (json.status === 'running') {
     return { case: 'compaction', value: { ...begun, summary: json.summary, recent: json.recent } }
   }
-  const spent = { costNanos: toNanos(json.cost), tokens: json.tokens && toTokens(json.tokens) }
+  const spent: CompactionInit = { costNanos: toNanos(json.cost), tokens: json.tokens && toTokens(json.tokens) }
   if (json.status === 'failed') return { case: 'compaction', value: { ...begun, ...spent, error: toError(json.error) } }
-  const { summary, recent, model, providerState, providerContext } = json
-  const made = { summary, recent, model: model && toModelRef(model), providerState, providerContext }
-  return { case: 'compaction', value: { ...begun, ...spent, ...made } } as Kind
+  const { summary, recent, model: by, providerState, providerContext } = json
+  const model = by && toModelRef(by)
+  return {
+    case: 'compaction',
+    value: { ...begun, ...spent, summary, recent, model, providerState, providerContext },
+  }
 }
 
 function toLocation(at: {

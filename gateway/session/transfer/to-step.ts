@@ -21,7 +21,7 @@ type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 
 export function toStep(json: StepJson, at: Path): MessageInitShape<typeof AssistantMessageSchema> {
   const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = json
-  const value = {
+  return {
     agent,
     model: toModelRef(model),
     parts: content.map((part, i) => ({ part: toPart(part, [...at, 'content', i]) })),
@@ -36,19 +36,18 @@ export function toStep(json: StepJson, at: Path): MessageInitShape<typeof Assist
     completeTime: time.completed,
     snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
   }
-  return value as MessageInitShape<typeof AssistantMessageSchema>
 }
 
 function toPart(json: PartJson, at: Path): Part {
   switch (json.type) {
     case 'text':
-      return { case: 'text', value: { text: json.text, state: json.state } } as Part
+      return { case: 'text', value: { text: json.text, state: json.state } }
     case 'reasoning': {
       const { text, state, time } = json
       return {
         case: 'reasoning',
         value: { text, state, createTime: time?.created, completeTime: time?.completed },
-      } as Part
+      }
     }
     case 'tool':
       return toTool(json, at)
@@ -57,24 +56,26 @@ function toPart(json: PartJson, at: Path): Part {
 
 function toTool(json: ToolJson, at: Path): Part {
   const { id: callId, name, executed, providerState, providerResultState, state, time } = json
-  const value = {
-    callId,
-    name,
-    state: toolStates.toProto(state.status),
-    rawInput: state.status === 'streaming' ? state.input : undefined,
-    input: state.status === 'streaming' ? undefined : state.input,
-    content:
-      'content' in state ? state.content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])) : undefined,
-    error: 'error' in state ? toError(state.error) : undefined,
-    executed,
-    providerState,
-    providerResultState,
-    createTime: time.created,
-    runTime: time.ran,
-    completeTime: time.completed,
-    metadata: 'metadata' in state ? state.metadata : undefined,
+  const content = 'content' in state ? state.content : undefined
+  return {
+    case: 'tool',
+    value: {
+      callId,
+      name,
+      state: toolStates.toProto(state.status),
+      rawInput: state.status === 'streaming' ? state.input : undefined,
+      input: state.status === 'streaming' ? undefined : state.input,
+      content: content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])),
+      error: 'error' in state ? toError(state.error) : undefined,
+      executed,
+      providerState,
+      providerResultState,
+      createTime: time.created,
+      runTime: time.ran,
+      completeTime: time.completed,
+      metadata: 'metadata' in state ? state.metadata : undefined,
+    },
   }
-  return { case: 'tool', value } as Part
 }
 
 type ContentJson = Extract<ToolJson['state'], { status: 'completed' }>['content'][number]

@@ -82,9 +82,7 @@ export function settleAborted(
  * if the run that requested permission has not seen it.
  */
 function notBegunOf(requests: readonly RequestEntry[], exact: boolean): NotBegun {
-  // Earlier versions recorded the start of all calls late.
-  const open = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
-  const byCall = Map.groupBy(open, ({ request }) => request.callId)
+  const byCall = Map.groupBy(requests, ({ request }) => request.callId)
   return (call) => {
     const own = byCall.get(call.callId) ?? (exact ? [] : undefined)
     if (own === undefined || call.runTime !== undefined || isDelegated(call)) return undefined

@@ -9,7 +9,6 @@ export const HELD_MS = 600_000
 /** Holds content that was put until the record that refers to it is written; see `holdingBlobs`. */
 export interface BlobHold {
   readonly id: string
-  /** What is held. */
   readonly held: { readonly workspace: string; readonly hash: string }[]
 }
 

@@ -15,7 +15,7 @@ import type { PeerCall } from './peer-call.ts'
 /** A location as one step sees it: with the id of the generation that was current when the step began. */
 export interface PinnedLocation {
   readonly directory: string
-  readonly generation: string | undefined
+  readonly generation: string
 }
 
 /** A tool call, before it is checked. */

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Compaction_Status, type MessageSchema, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
+import {
+  type AssistantPartSchema,
+  Compaction_Status,
+  type MessageSchema,
+  ShellCommand_Status,
+} from '#gen/portico/session/v1/message_pb.js'
 import type { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { ExportSessionResponse } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasonOf } from '#shared/reasons.ts'
@@ -22,6 +27,7 @@ const says = (messageId: string, files: readonly { data: Uint8Array<ArrayBuffer>
     kind: { case: 'user', value: { text: 'Look', files: files.map(fileWith) } },
   }) satisfies MessageInitShape<typeof MessageSchema>
 
+type AssistantPartInit = MessageInitShape<typeof AssistantPartSchema>['part']
 type Messages = Parameters<typeof importedMessages>[0]
 
 const send = ({ client, as }: SessionRpc, messages: Messages, of: MessageInitShape<typeof SessionSchema> = session) =>
@@ -85,6 +91,14 @@ forEachTransport((name, connect) => {
     assert.equal(await reasonFor(send(service, wrong)), 'REQUEST_INVALID messages.1.message_id')
     const large = says('msg_1', [{ data: new Uint8Array(20_971_521), mime: 'image/png' }])
     assert.equal(await reasonFor(send(service, [large])), 'REQUEST_INVALID messages.0.user.files.0.data')
+    const part: AssistantPartInit = { case: 'tool', value: { callId: 'call_1', name: 'read', content: [{}] } }
+    const empty: Messages[number] = {
+      messageId: 'msg_1',
+      createTime: 7,
+      kind: { case: 'assistant', value: { agent: 'build', parts: [{ part }] } },
+    }
+    const field = 'messages.0.assistant.parts.0.tool.content.0'
+    assert.equal(await reasonFor(send(service, [empty])), `REQUEST_INVALID ${field}`)
     await send(service, many)
     const items = await exported(service)
     assert.deepEqual(

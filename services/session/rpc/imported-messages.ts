@@ -71,8 +71,10 @@ async function keepFiles({ kind }: Message, field: string, keep: KeepContent): P
     for (const [i, { part }] of kind.value.parts.entries()) {
       const contents = part.case === 'tool' ? part.value.content : []
       for (const [j, { content }] of contents.entries()) {
+        const at = `${field}.assistant.parts.${i}.tool.content.${j}`
+        check(content.case !== undefined, at, 'must have content')
         if (content.case !== 'file') continue
-        checkToolFile(content.value, `${field}.assistant.parts.${i}.tool.content.${j}`)
+        checkToolFile(content.value, at)
         if (content.value.source.case !== 'uri') await keepContent(content.value, keep)
       }
     }

@@ -90,9 +90,7 @@ export function promptHandlers(dependencies: SessionDependencies) {
 
 /** What has to be the same when an id is sent again. Whether it wakes the session may differ. */
 function sentBy({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
-  const sent = [text, files, agents, metadata ?? null, parseDelivery(delivery)]
-  // Digests that were stored by versions without skills stay valid.
-  return skills.length === 0 ? sent : [...sent, skills]
+  return [text, files, agents, skills, metadata ?? null, parseDelivery(delivery)]
 }
 
 function isText({ files, agents, skills }: PromptSessionRequest): boolean {

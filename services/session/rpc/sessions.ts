@@ -265,8 +265,8 @@ async function firstWords(store: SessionStore, { workspace, sessionId }: Session
 function parseUpdateSession(request: UpdateSessionRequest): Description {
   const { title = '', metadata = {}, permissions = create(PermissionRulesetSchema), updateMask } = request
   checkRules(permissions)
-  const named =
-    updateMask === undefined ? FIELDS.filter((name) => request[name] !== undefined) : parseMask(updateMask, FIELDS)
+  check(updateMask !== undefined, 'update_mask', 'is required')
+  const named = parseMask(updateMask, FIELDS)
   return {
     title: named.includes('title') ? parseTitle(title) : undefined,
     metadata: named.includes('metadata') ? parseMetadata(metadata) : undefined,

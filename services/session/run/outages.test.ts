@@ -84,7 +84,8 @@ async function open(clock: Clock = systemClock) {
     catalog: {
       endTools: async () => {},
       getAgent: async (call: { readonly signal: AbortSignal }) => {
-        if (state.answers) return { agent: create(AgentSchema, { agentId: 'build' }), instructions: [], generation: '' }
+        if (state.answers)
+          return { agent: create(AgentSchema, { agentId: 'build' }), instructions: [], generation: 'gen_1' }
         begun.push('step')
         return waits(undefined, call.signal)
       },

@@ -52,7 +52,8 @@ export class SharedWatch<R> {
         const answer = await withStoreTime(() => answerOf(value))
         if (answer !== undefined) return answer
       }
-      throw signal.reason
+      signal.throwIfAborted()
+      throw new Error('The reads of a session ended')
     } finally {
       signal.removeEventListener('abort', leave)
       leave()

@@ -84,7 +84,7 @@ export class StepPermissions {
     isSaved: (approvals: readonly PermissionRule[]) => boolean,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
-    const { owned, clock, newId, session, slot, tenure, permissionTimeoutMs } = this.#run
+    const { owned, clock, newId, session, slot, permissionTimeoutMs } = this.#run
     const request = await this.#inTurn(signal, async () => {
       const now = clock.now()
       const request = create(PermissionRequestSchema, {
@@ -92,7 +92,6 @@ export class StepPermissions {
         requestId: newId('per'),
         sessionId: session.sessionId,
         messageId: this.#messageId,
-        fence: tenure.lease.fence,
         createTime: now,
         expireTime: now + permissionTimeoutMs,
       })

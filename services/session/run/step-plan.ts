@@ -73,8 +73,7 @@ async function pinLocation({ session, catalog }: RunContext, call: PeerCall, cal
     const { agent, generation, instructions } = await callPeer(() =>
       catalog.getAgent(call, directory, session.agent, session.sessionId),
     )
-    // An empty id: the catalog knows no generations.
-    const location = { directory, generation: generation || undefined }
+    const location = { directory, generation }
     try {
       const [tools, subagents] = await Promise.all([
         callPeer(() => catalog.listTools(call, location)),

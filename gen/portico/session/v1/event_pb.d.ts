@@ -611,7 +611,7 @@ export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
   tokens?: TokenUsage | undefined;
 
   /**
-   * The usage of the whole session, including this step; absent in events of older versions.
+   * The usage of the whole session, including this step.
    *
    * @generated from field: portico.session.v1.SessionUsage session_usage = 6;
    */
@@ -1167,7 +1167,7 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
   tokens?: TokenUsage | undefined;
 
   /**
-   * The usage of the whole session, including this call; absent in older events.
+   * The usage of the whole session, including this call.
    *
    * @generated from field: portico.session.v1.SessionUsage session_usage = 4;
    */

@@ -752,11 +752,11 @@ export declare type PermissionRequest = Message<"portico.session.v1.PermissionRe
   expireTime: number;
 
   /**
-   * Of the lease under which permission was requested; absent: of the newest one.
+   * Of the lease under which permission was requested.
    *
-   * @generated from field: optional double fence = 10;
+   * @generated from field: double fence = 10;
    */
-  fence?: number | undefined;
+  fence: number;
 };
 
 /**

@@ -959,7 +959,7 @@ export declare type UpdateSessionRequest = Message<"portico.session.v1.UpdateSes
 
   /**
    * What to change: `title`, `metadata`, `permissions`; a named field that is not set is cleared. An empty mask changes
-   * nothing. Absent: all fields that are set, since gateways from before the mask send none.
+   * nothing. Required.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */

@@ -31,7 +31,6 @@ class List {
   readonly #hint: string
   /** What the index answers. */
   readonly #indexed: Document
-  /** All filters. */
   readonly #filter: Document
   readonly isCovered: boolean
 

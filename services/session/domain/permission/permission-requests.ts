@@ -19,8 +19,9 @@ export interface RequestEntry {
   readonly answer: PermissionAnswer | undefined
 }
 
-/** Writes a request that waits. */
-export function requestPermission(revision: Revision, request: PermissionRequest): void {
+/** Writes a request that waits, under the lease that the session has. */
+export function requestPermission(revision: Revision, init: PermissionRequest): void {
+  const request = { ...init, fence: revision.state.fence }
   revision.writes.push({ type: 'request', seq: revision.nextSeq(), request })
   revision.event({ case: 'permissionAsked', value: { request } })
 }
@@ -60,7 +61,7 @@ export function answerRequest(
   answer: PermissionAnswer,
 ): boolean {
   const { state, now, leaseNow } = revision
-  const open = waiting.filter(({ expireTime, fence = state.fence }) => expireTime > now && fence === state.fence)
+  const open = waiting.filter(({ expireTime, fence }) => expireTime > now && fence === state.fence)
   const request = open.find((each) => each.requestId === requestId)
   if (request === undefined || !isLeaseLive(state, leaseNow)) return false
   closeRequest(revision, requestId, answer.reply, answer.message)

@@ -224,7 +224,8 @@ test('a change of a session’s rules binds the sessions below it from their nex
   const { client } = service
   const rule = (action: string, effect: Effect) => ({ action, resource: '*', effect })
   const permissions = { rules: [rule('look', Effect.ASK), rule('task', Effect.ASK)] }
-  await client.updateSession({ sessionId: 'ses_1', permissions }, asKey)
+  const updateMask = { paths: ['permissions'] }
+  await client.updateSession({ sessionId: 'ses_1', permissions, updateMask }, asKey)
   peers.turns.push(task(explore), calls({ id: 'b', name: 'look' }), calls({ id: 'c', name: 'look' }))
   await service.prompt('Go')
   const request = async (action: string) => {
@@ -241,7 +242,8 @@ test('a change of a session’s rules binds the sessions below it from their nex
   const second = await request('look')
   const [child] = await childrenOf(service)
   assert.equal(second.sessionId, child?.sessionId)
-  await client.updateSession({ sessionId: 'ses_1', permissions: { rules: [rule('look', Effect.DENY)] } }, asKey)
+  const refused = { rules: [rule('look', Effect.DENY)] }
+  await client.updateSession({ sessionId: 'ses_1', permissions: refused, updateMask }, asKey)
   await reply(second)
   await service.wait()
   const states = (await service.calls(child?.sessionId)).map(({ error }) => error?.type)
