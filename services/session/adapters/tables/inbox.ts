@@ -14,10 +14,10 @@ import {
   toRow,
 } from '#shared/stores/table.ts'
 
-/** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
 /** The members of an Admitter. */
 export const ADMITTER = 'organizationId, workspaceId, apiKeyId, kind'
 
+/** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
 export const inbox = defineTable({
   name: 'inbox',
   columns: {
