@@ -66,8 +66,9 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), others)
     assert.deepEqual((await Array.fromAsync(store.waitingRequests(W))).flat(), others)
     // A store that was opened again for the damage has no leases.
-    await store.acquireLease('own_2', fixture.longMs)
-    await store.replyPermission(W, 'ses_1', 'per_2', once)
+    const newest = (await store.acquireLease('own_2', fixture.longMs)) ?? lease
+    await store.requestPermission(newest, request('per_4'))
+    await store.replyPermission(W, 'ses_1', 'per_4', once)
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
   })
