@@ -108,7 +108,6 @@ export interface Ledger extends AsyncDisposable {
   get(workspaceId: string, requestId: string): Promise<GenerationRecord | undefined>
   /** The accounts of keys, in that order, as last written (`accountAt`). */
   accounts(workspaceId: string, keyIds: readonly string[]): Promise<readonly Account[]>
-  /** The account of the workspace. */
   workspaceAccount(workspaceId: string): Promise<Account>
   /** Sums rows by provider, model and metadata, in that order. */
   activity(query: ActivityQuery): Promise<readonly Activity[]>
