@@ -55,8 +55,9 @@ function lastOf(
   range: Condition | undefined,
   size: number,
 ): Place | undefined {
-  const { sql, values } = ordered('updateTime, sessionId', { sources, rest: undefined }, query, range)
-  return file.statement(`${sql} LIMIT 1 OFFSET ?`).get(...values, size - 1) as Place | undefined
+  const columns = 'updateTime, sessionId'
+  const { sql, values } = ordered(columns, { sources, rest: undefined }, query, range)
+  return file.statement(`SELECT ${columns} ${sql} LIMIT 1 OFFSET ?`).get(...values, size - 1) as Place | undefined
 }
 
 function select(
@@ -67,16 +68,17 @@ function select(
   limit: number,
 ): PublicRecord[] {
   const { sql, values } = ordered(columnList(sessionColumns), plan, query, range)
-  return selectAll(file, sessionColumns, `FROM (${sql} LIMIT ?)`, ...values, limit)
+  return selectAll(file, sessionColumns, `${sql} LIMIT ?`, ...values, limit)
 }
 
+/** What follows the columns in the statement. */
 function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range: Condition | undefined): Condition {
   const parts = plan.sources.map(({ index, where }) => {
     const condition = all([where, range, plan.rest])
-    return { ...condition, sql: `SELECT ${columns} FROM sessions INDEXED BY ${index} WHERE ${condition.sql}` }
+    return { ...condition, sql: `FROM sessions INDEXED BY ${index} WHERE ${condition.sql}` }
   })
   const direction = query.order === Order.ASCENDING ? 'ASC' : 'DESC'
-  const sql = parts.map((part) => part.sql).join(' UNION ALL ')
+  const sql = parts.map((part) => part.sql).join(` UNION ALL SELECT ${columns} `)
   const order = `ORDER BY updateTime ${direction}, sessionId ${direction}`
   return { sql: `${sql} ${order}`, values: parts.flatMap(({ values }) => values) }
 }
