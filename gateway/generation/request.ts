@@ -17,7 +17,7 @@ const flag = (description: string) => z.enum(['true', 'false']).optional().meta(
  * Headers by which a request wants the cached answer to an equal one. Portico caches no answers: the headers are
  * checked, and reported as not applied.
  */
-export const cacheHeaders = {
+const cacheHeaders = {
   'x-openrouter-cache': flag('Reported as not applied: answers are not cached'),
   'x-openrouter-cache-ttl': z
     .string()

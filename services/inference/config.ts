@@ -92,8 +92,8 @@ function providersOf(values: Values, env: Environment): Pick<Config, 'providers'
   const listed = (file?.providers ?? []).map((provider) => {
     return provider.models.length > 0 ? provider : { ...provider, models: defaultModels(provider.id) }
   })
-  const wellKnownOnes = wellKnown(values, env).filter(({ id }) => !listed.some((provider) => provider.id === id))
-  const providers = [...listed, ...wellKnownOnes]
+  const unlisted = wellKnown(values, env).filter(({ id }) => !listed.some((provider) => provider.id === id))
+  const providers = [...listed, ...unlisted]
   const first = providers.find(({ models }) => models.length > 0)
   const defaultModel =
     file?.defaultModel ?? (first === undefined ? 'portico/echo' : `${first.id}/${first.models[0]?.id}`)

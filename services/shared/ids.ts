@@ -55,7 +55,7 @@ export function randomText(length: number): string {
       randomFillSync(pool)
       used = 0
     }
-    const byte = pool[used++] ?? 0
+    const byte = pool.readUInt8(used++)
     if (byte < 248) text += BASE62[byte % 62]
   }
   return text

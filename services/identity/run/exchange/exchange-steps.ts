@@ -201,7 +201,7 @@ export interface Candidate {
   readonly now: number
 }
 
-export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
+function checkPolicy({ ground: { policy } }: Candidate): Verdict {
   const { enabled } = policy.settings
   return verdict(enabled, () => ['enabled', enabled ? 'enabled' : 'paused'])
 }
