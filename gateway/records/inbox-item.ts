@@ -41,7 +41,9 @@ export const enqueuedItem = z.discriminatedUnion('type', [
   z.strictObject(compaction),
 ])
 
-export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxItem> {
+type InboxItemJson = JsonOf<typeof inboxItem>
+
+export function fromInboxItem(item: InboxItem | undefined): InboxItemJson {
   if (item === undefined) throw new Error('The session service returned no item')
   return {
     id: item.messageId,
@@ -49,6 +51,13 @@ export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxI
     time: { created: item.createTime },
     ...fromContent(item, fromPrompt),
   }
+}
+
+/** An item that the service returns where it can only be of one type. */
+export function fromInboxItemOf<T extends InboxItemJson['type']>(type: T, item: InboxItem | undefined) {
+  const json = fromInboxItem(item)
+  if (json.type !== type) throw new Error('The session service returned another kind of item')
+  return json as Extract<InboxItemJson, { readonly type: T }>
 }
 
 export function fromEnqueuedItem(item: InboxItem): JsonOf<typeof enqueuedItem> {

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
-import { FileInputSchema, type InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import { FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
 import {
   type AddSyntheticInputRequestSchema,
   type CompactSessionRequestSchema,
@@ -8,11 +8,11 @@ import {
   PromptSessionRequestSchema,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
-import { type JsonOf, noContent } from '../kinds.ts'
+import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sentMetadata, toStruct } from '../records/free.ts'
 import { inboxParameter, messageID, sessionParameter } from '../records/ids.ts'
-import { fromInboxItem, inboxCompaction, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
+import { fromInboxItem, fromInboxItemOf, inboxCompaction, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
 import { delivery, toDelivery } from '../records/prompt.ts'
 import { limitedBy, mostIn } from '../shape.ts'
 
@@ -48,12 +48,6 @@ function toAddSyntheticInput(
   }
 }
 
-function fromSyntheticItem(item: InboxItem | undefined): JsonOf<typeof inboxSynthetic> {
-  const json = fromInboxItem(item)
-  if (json.type !== 'synthetic') throw new Error('The session service returned another kind of item')
-  return json
-}
-
 /** `newId` as with a synthetic text. */
 function toCompactSession(
   sessionId: string,
@@ -62,12 +56,6 @@ function toCompactSession(
 ): MessageInitShape<typeof CompactSessionRequestSchema> {
   const { id, delivery } = body ?? {}
   return { sessionId, messageId: id ?? newId(), delivery: delivery == null ? undefined : toDelivery(delivery) }
-}
-
-function fromCompactionItem(item: InboxItem | undefined): JsonOf<typeof inboxCompaction> {
-  const json = fromInboxItem(item)
-  if (json.type !== 'compaction') throw new Error('The session service returned another kind of item')
-  return json
 }
 
 const ofSession = z.object({ sessionID: sessionParameter })
@@ -91,7 +79,7 @@ export const addSynthetic = operation({
       toAddSyntheticInput(params.sessionID, body, () => timedId('msg', clock)),
       call.options(),
     ),
-  present: ({ item }) => ({ data: fromSyntheticItem(item) }),
+  present: ({ item }) => ({ data: fromInboxItemOf('synthetic', item) }),
 })
 
 export const compactSession = operation({
@@ -111,7 +99,7 @@ export const compactSession = operation({
       toCompactSession(params.sessionID, body, () => timedId('msg', clock)),
       call.options(),
     ),
-  present: ({ item }) => ({ data: fromCompactionItem(item) }),
+  present: ({ item }) => ({ data: fromInboxItemOf('compaction', item) }),
 })
 
 export const listInboxItems = operation({

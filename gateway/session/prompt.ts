@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { z } from 'zod'
-import { FileInputSchema, type InboxItem, SkillInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { FileInputSchema, SkillInputSchema } from '#gen/portico/session/v1/session_pb.js'
 import { ListInboxItemsResponseSchema, PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
-import { type JsonOf, noContent } from '../kinds.ts'
+import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sentMetadata, toStruct } from '../records/free.ts'
 import { messageID, name, sessionParameter } from '../records/ids.ts'
-import { fromInboxItem, inboxUser } from '../records/inbox-item.ts'
+import { fromInboxItemOf, inboxUser } from '../records/inbox-item.ts'
 import { agentAttachment, delivery, mention, toDelivery } from '../records/prompt.ts'
 import { limitedBy, mostIn, refinedBy } from '../shape.ts'
 
@@ -127,12 +127,6 @@ function toAgent({ name, mention, source }: Agent) {
   return { name, mention: mention ?? source ?? undefined }
 }
 
-function fromPromptItem(item: InboxItem | undefined): JsonOf<typeof inboxUser> {
-  const json = fromInboxItem(item)
-  if (json.type !== 'user') throw new Error('The session service returned another kind of item')
-  return json
-}
-
 const params = z.object({ sessionID: sessionParameter })
 
 /** Time limit of one waiting call, in milliseconds. */
@@ -194,7 +188,7 @@ export const promptSession = operation({
       toPromptSession(params.sessionID, body, () => timedId('msg', clock)),
       call.options(),
     ),
-  present: ({ item }) => ({ data: fromPromptItem(item) }),
+  present: ({ item }) => ({ data: fromInboxItemOf('user', item) }),
   publicField: (field, { body }) => (body.prompt == null ? field : `prompt.${field}`),
 })
 
